@@ -2,68 +2,65 @@
 
 A row lies in the cell that the hash of its key says, and so does all that a promise remembers of values that are keys;
 what comes with the headers (counts, clocks, how far an order has climbed) is the same in every cell. So the cells of
-another grid follow from those of this one: rows and values go where their hashes say, in the order of arrival, and the
-rest is that of any cell. The buckets of the second stage likewise, by the hash of the group.
+another grid follow from those of this one: rows and values go where their hashes say, in the order of arrival
+(`redealt_rows.py`), and so does what waits for its turn or lies aside (`redealt_aside.py`). The buckets of the second
+stage likewise, by the hash of the group.
 
-Where cells differ in what is no row, the cautious value is taken: the widest k, the fewest rows closed. It lets rows go
-later and never sooner. All rows are then asked anew whether they may go.
+Where cells differ in what is no row, the cautious value is taken (`Component.follow`): the widest k, the fewest rows
+closed. It lets rows go later and never sooner. All rows are then asked anew whether they may go. The statistics of a
+budget are added up, and rooms begin by what lies in each cell.
 
-**Preconditions**, each refused otherwise: no row is copied to several cells, before or after; no BUDGET, whose
-statistics are of the rows that a cell saw; no ARRIVES BY that rows wait for; no CLUSTERED, which counts the rows of a
-cell; nothing set aside in doubt (RECOVER, MONITOR, WITHIN AUTO, an audit).
+**Preconditions**, each refused otherwise: no ARCHIVE, whose files are of the cells that were; under a BUDGET no row is
+copied to several cells, before or after, for each copy may have been evicted by itself; no RECOVER over several outer
+joins or EXISTS, whose log of emitted rows is not dealt.
 
-**Theorem**: the dealt cells emit what the cells would have emitted, on every input to come. A result's rows agree on
-the key and lie together before and after; a promise closes a value in the one cell that stores it.
+**Theorem**: the dealt cells emit what the cells would have emitted, on every input to come that keeps its promises;
+under a BUDGET, a part of the exact answer, and no more is held. A result's rows agree on the key and lie together
+before and after; a promise closes a value in every cell that stores it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from penstock.errors import NotSupportedYet
-from penstock.plan.dealing import dealt_columns
-from penstock.plan.doubting import is_doubted, is_learned, recovers
+from penstock.plan.doubting import works_anew
 from penstock.plan.plan import Plan
-from penstock.plan.promise_plans import PromiseKind
 from penstock.runtime.cell import Cell
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.columns.row_values import row_hashes
+from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.group.stage import GroupStage
+from penstock.runtime.input.gate import WaitingRoom
 from penstock.runtime.input.grid import Grid
-from penstock.runtime.join.purged import PurgeSchedule
-from penstock.runtime.join.rows import ABSENT
 from penstock.runtime.join.sides import WaitingSide
-from penstock.runtime.promise.bands import BandWatch
-from penstock.runtime.promise.follows import FollowsWatch
+from penstock.runtime.promise.clustered import ClusteredWatch
 from penstock.runtime.promise.items import ItemWatch
-from penstock.runtime.promise.monitor import Monitor
+from penstock.runtime.promise.past_rows import PastClusters, PastFollowers
+from penstock.runtime.promise.value_table import ValueTable
 from penstock.runtime.promise.watch import Watch
+from penstock.runtime.redealt_aside import deal_account, deal_piles, deal_room
+from penstock.runtime.redealt_rows import RowsWay, Ways, dealt, together
 from penstock.runtime.state.component import Component, components_of, tables_of
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import Changes
 from penstock.runtime.state.synopsis import Synopsis
 
 Store = dict[str, bytes]
-Route = Callable[[Segment], Ints]
-"""The new cell of each row."""
-RouteOf = Callable[[str], Route]
+_ACCOUNT = "eviction/account/due/"
+WayOf = Callable[[str], RowsWay]
 """By the path of a table, where its rows go."""
 
 
 def require_dealt(plan: Plan, grids: Sequence[Grid]) -> None:
     """Raise NotSupportedYet, with the construct, if the state of a plan cannot be dealt anew from grid to grid."""
+    copies = any(grid.copies(plan, alias) for grid in grids for alias in plan.aliases)
     reasons = [
-        (plan.evict is not None, "a BUDGET, whose statistics are of the rows that each cell saw"),
-        (plan.in_arrival_order, "ARRIVES BY, and rows that wait for their turn"),
-        (any(p.kind is PromiseKind.CLUSTERED for p in plan.promises), "CLUSTERED BY, which counts the rows of a cell"),
-        (any(is_doubted(plan, p) or is_learned(p) for p in plan.promises), "MONITOR or WITHIN AUTO, learned by cell"),
-        (recovers(plan), "RECOVER, and rows that lie aside"),
-        (plan.audit > 0, "an audit, and rows that it keeps"),
-        (any(_copies(plan, grid) for grid in grids), "keys that not all streams have, so that rows are copied"),
+        (plan.evict is not None and plan.evict.archive is not None, "an ARCHIVE, whose files are of the cells it has"),
+        (plan.evict is not None and copies, "a BUDGET, under which copies of rows were evicted one by one"),
+        (works_anew(plan), "RECOVER over several outer joins or EXISTS, which works out anew what it has emitted"),
     ]
     for is_so, what in reasons:
         if is_so:
@@ -73,17 +70,27 @@ def require_dealt(plan: Plan, grids: Sequence[Grid]) -> None:
             )
 
 
-def _copies(plan: Plan, grid: Grid) -> bool:
-    cut = [number for number, share in enumerate(grid.shares) if share > 1]
-    return any(not dealt_columns(plan, number, alias) for number in cut for alias in plan.aliases)
-
-
-def redealt_cells(plan: Plan, stores: Sequence[Store], grid: Grid) -> list[Store]:
+def redealt_cells(plan: Plan, stores: Sequence[Store], before: Grid, after: Grid) -> list[Store]:
     """The stores of the cells of another grid."""
-    before = [Cell.restore(plan, store) for store in stores]
-    after = [Cell.restore(plan, stores[0], number=number) for number in range(grid.cells)]
-    _move(before, after, _cell_routes(plan, before, grid))
-    return [applied(stores[0], cell.save()) for cell in after]
+    old = [Cell.restore(plan, store) for store in stores]
+    new = [Cell.restore(plan, stores[0], number=number) for number in range(after.cells)]
+    ways = Ways(plan, before, after)
+    _follow(old, new)
+    _move(old, new, _cell_ways(ways, old))
+    for path, room in tables_of(old[0]).items():
+        if isinstance(room, WaitingRoom):
+            deal_room(ways, [tables_of(cell)[path] for cell in old], [tables_of(cell)[path] for cell in new])
+    for path, piles in tables_of(old[0]).items():
+        if isinstance(piles, ColdSegments):
+            way, rows = ways.of_rows(piles.alias), _stored(ways, old, piles.alias)
+            stored = np.zeros(0, np.int64) if rows is None or way.names is None else rows.arrival
+            deal_piles(way, [tables_of(cell)[path] for cell in old], [tables_of(cell)[path] for cell in new], stored)
+    if plan.evict is not None:
+        deal_account(ways, old, new)
+    for cell in new:
+        for watch in cell.watches:
+            watch.dealt(cell.synopses)
+    return [applied(stores[0], cell.save()) for cell in new]
 
 
 def redealt_buckets(plan: Plan, stores: Sequence[Store], buckets: int, groups: tuple[str, ...] | None) -> list[Store]:
@@ -92,134 +99,77 @@ def redealt_buckets(plan: Plan, stores: Sequence[Store], buckets: int, groups: t
     after = [GroupStage.restore(plan, stores[0]) for _ in range(buckets)]
     names = before[0].others if groups is None else groups
 
-    def by_group(segment: Segment) -> Ints:
+    def by_group(segment: Segment) -> tuple[Ints, tuple[int, ...]]:
         if not names:
-            return np.zeros(len(segment), np.int64)
-        found: Ints = (row_hashes(segment.table.select(list(names))) % np.uint64(buckets)).astype(np.int64)
-        return found
+            return np.zeros(len(segment), np.int64), (0,)
+        return (row_hashes(segment.table.select(list(names))) % np.uint64(buckets)).astype(np.int64), (0,)
 
-    _move(before, after, lambda _: by_group)
+    _follow(before, after)
+    _move(before, after, lambda _: RowsWay(by_group))
     return [applied(stores[0], stage.save()) for stage in after]
 
 
-def _move(before: Sequence[Component], after: Sequence[Component], route_of: RouteOf) -> None:
-    """Let the new ones, each of which begins as the first of the old ones, hold the rows and the cautious numbers."""
+def _follow(before: Sequence[Component], after: Sequence[Component]) -> None:
+    """Let the new ones, each of which begins as the first of the old ones, stand for all of these."""
     old, new = [components_of(one) for one in before], [components_of(one) for one in after]
-    for path in old[0]:
-        for name, value in _cautious([one[path] for one in old]):
-            for one in new:
-                setattr(one[path], name, value)
+    for number, parts in enumerate(new):
+        for path, part in parts.items():
+            part.follow([one[path] for one in old], is_first=number == 0)
+
+
+def _move(before: Sequence[Component], after: Sequence[Component], way_of: WayOf) -> None:
+    """Let the new ones hold the rows of the old ones."""
     tables = [tables_of(one) for one in before]
     for path, table in tables[0].items():
         if isinstance(table, Synopsis):
-            shares = _dealt([one[path] for one in tables], len(new), route_of(path))
-            for made, share in zip(after, shares, strict=True):
+            way = way_of(path)
+            # The account of a budget runs joins of its own, which are not dealt: see Account.follow.
+            pieces = [] if _ACCOUNT in path else [segment for one in tables for segment in one[path].segments]
+            whole = together(pieces, way)
+            for made, share in zip(after, dealt(whole, way, len(after)), strict=True):
                 _hold(tables_of(made)[path], share)
-    for parts in new:
-        for side in (part for part in parts.values() if isinstance(part, WaitingSide)):
+    for made in after:
+        for side in (part for part in components_of(made).values() if isinstance(part, WaitingSide)):
             side.number_anew()
 
 
-def _cautious(members: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """The numbers that may differ from cell to cell, and what all new cells take."""
-    match members[0]:
-        case Monitor():
-            yield "k", max((one.k for one in members if one.k is not None), default=None)
-            yield "missed", max(one.missed for one in members)
-            yield "_blocks", []
-        case BandWatch():
-            yield "widened", max(one.widened for one in members)
-        case FollowsWatch():
-            yield "_closed_before", min(one._closed_before for one in members)
-        case PurgeSchedule():
-            yield "kept", 0
-            yield "owed", True
-
-
-def _cell_routes(plan: Plan, before: Sequence[Cell], grid: Grid) -> RouteOf:
+def _cell_ways(ways: Ways, before: Sequence[Cell]) -> WayOf:
     """Where rows go: stored ones and values by their own columns, rows that wait with the tuples they are made of."""
     components = components_of(before[0])
-    places = _places(plan, before, grid)
+    stored = {} if ways.plan.inner else {alias: _stored(ways, before, alias) for alias in ways.plan.aliases}
 
-    def route_of(path: str) -> Route:
-        alias = path.rpartition("/")[2]
-        for above in _above(path):
-            match components.get(above):
-                case WaitingSide() as side:
-                    return lambda segment: _with_tuples(segment, side.aliases, places)
-                case ItemWatch() as items:
-                    alias = items.closer.alias
-                case Watch() as watch:
-                    alias = watch.promise.alias
-        return lambda segment: _by_key(plan, grid, alias, segment)
+    def way_of(path: str) -> RowsWay:
+        above = [components[name] for name in _above(path) if name in components]
+        match above[0] if above else None:
+            case WaitingSide() as side:
+                return ways.of_tuples(side.aliases, stored)
+            case ValueTable() as values:
+                return ways.of_values(_alias_of(above), values.columns)
+            case ClusteredWatch() as watch:
+                return ways.of_values(watch.alias, watch.columns)
+            case PastClusters() as past:
+                return ways.of_values(_alias_of(above), past.rows.columns)
+            case PastFollowers() as past:
+                return ways.of_left_rows(_alias_of(above), past.columns)
+        return ways.of_rows(path.rpartition("/")[2])
 
-    return route_of
+    return way_of
+
+
+def _alias_of(above: Sequence[Component]) -> str:
+    watch = next(one for one in above if isinstance(one, Watch))
+    return watch.closer.alias if isinstance(watch, ItemWatch) else watch.promise.alias
+
+
+def _stored(ways: Ways, before: Sequence[Cell], alias: str) -> Segment | None:
+    return together([s for cell in before for s in cell.synopses[alias].segments], ways.of_rows(alias))
 
 
 def _above(path: str) -> Iterator[str]:
-    """The paths of what a table is part of, from near to far."""
+    """The paths of what a table is part of, from near to far; the cell itself is left out."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
-
-
-def _by_key(plan: Plan, grid: Grid, alias: str, segment: Segment) -> Ints:
-    base, offsets = grid.base(plan, alias, frozenset(segment.table.column_names), segment.table)
-    if len(offsets) > 1:
-        raise NotSupportedYet(
-            f"the state of query {plan.query} cannot be dealt to other cells: what {alias} promises lies in all",
-            hint="it goes on with the cells that it has, on any number of cores",
-        )
-    return base
-
-
-def _places(plan: Plan, before: Sequence[Cell], grid: Grid) -> dict[str, tuple[Ints, Ints]]:
-    """By alias, the places in the order of arrival of all stored rows, in order, and the new cell of each."""
-    found = {}
-    for alias in plan.aliases if not plan.inner else ():
-        together = _together([cell.synopses[alias] for cell in before])
-        if together is not None:
-            order = np.argsort(together.arrival, kind="stable")
-            found[alias] = together.arrival[order], _by_key(plan, grid, alias, together)[order]
-    return found
-
-
-def _with_tuples(segment: Segment, aliases: Sequence[str], places: dict[str, tuple[Ints, Ints]]) -> Ints:
-    found = np.full(len(segment), -1, np.int64)
-    for alias in aliases:
-        named = segment.codes(alias)
-        there = np.flatnonzero((named != ABSENT) & (found < 0))
-        if len(there):
-            arrivals, cells = places[alias]
-            found[there] = cells[np.searchsorted(arrivals, named[there])]
-    return found
-
-
-def _together(tables: Sequence[Synopsis]) -> Segment | None:
-    """The living rows of all cells, in the order of batches and of arrival."""
-    pieces = [segment.taken(segment.living()) for table in tables for segment in table.segments if segment.live]
-    if not pieces:
-        return None
-    names = dict.fromkeys(name for piece in pieces for name in piece.marks)
-    whole = Segment(
-        pa.concat_tables([piece.table for piece in pieces], promote_options="default"),
-        np.concatenate([piece.arrival for piece in pieces]),
-        np.concatenate([piece.batch for piece in pieces]),
-        np.concatenate([piece.home for piece in pieces]),
-        {name: np.concatenate([piece.mask(name) for piece in pieces]) for name in names},
-    )
-    counts = [piece.counts for piece in pieces if piece.counts is not None]
-    whole.counts = np.concatenate(counts) if counts else None
-    return whole.taken(np.lexsort((whole.arrival, whole.batch)))
-
-
-def _dealt(tables: Sequence[Synopsis], count: int, route: Route) -> list[Segment | None]:
-    whole = _together(tables)
-    if whole is None:
-        return [None] * count
-    cells = route(whole)
-    rows = (np.flatnonzero(cells == number) for number in range(count))
-    return [whole.taken(mine) if len(mine) else None for mine in rows]
 
 
 def _hold(table: Synopsis, share: Segment | None) -> None:

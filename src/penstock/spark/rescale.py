@@ -52,7 +52,7 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str
         raise UsageError(
             f"query {query} has not run since it was last rescaled", hint="run it once, and rescale it then"
         )
-    grids = {name: Grid.of(both.cells, cells, may_copy=False) for name, both in plans.items()}
+    grids = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
     for name, both in plans.items():
         require_dealt(both.cells, (Grid(before[name]), grids[name]))
     after: Shares = {name: grid.shares for name, grid in grids.items()}
@@ -68,7 +68,7 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str
         checkpoint.dealt_anew.mkdir(parents=True, exist_ok=True)
         top = next(iter(grids.values())).cells
         for name, both in plans.items():
-            for stage, stores in _dealt(both, grids[name], found, name):
+            for stage, stores in _dealt(both, (Grid(before[name]), grids[name]), found, name):
                 identity = Committed.read(stores[0][COMMIT]).identity.partition("/")[0]
                 write_dealt(checkpoint.dealt_anew, (name, stage), stores, f"{identity}/{top}")
         checkpoint.deal_anew(after)
@@ -104,7 +104,7 @@ def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[i
 
 
 def _dealt(
-    plans: BlockPlans, grid: Grid, found: Mapping[Stage, Mapping[int, Store]], name: str
+    plans: BlockPlans, grids: tuple[Grid, Grid], found: Mapping[Stage, Mapping[int, Store]], name: str
 ) -> Iterable[tuple[str, list[Store]]]:
     for stage in ("cell", "second"):
         stores = found.get((name, stage))
@@ -113,12 +113,12 @@ def _dealt(
         ordered = in_order(stores)
         commits = [store.pop(COMMIT) for store in ordered]
         if stage == "cell":
-            made = redealt_cells(plans.cells, ordered, grid)
+            made = redealt_cells(plans.cells, ordered, *grids)
         else:
             assert plans.second is not None
             aggregate = plans.second.aggregate
             groups = None if aggregate is None else aggregate.dealt_by
-            made = redealt_buckets(plans.second, ordered, grid.cells, groups)
+            made = redealt_buckets(plans.second, ordered, grids[1].cells, groups)
         yield stage, [{**store, COMMIT: commits[0]} for store in made]
 
 

@@ -78,10 +78,10 @@ class BlockRun:
 
     def rescale(self, cells: int) -> None:
         """Deal what was saved to another number of cells, and go on with them, as `penstock rescale` does."""
-        grid, before = Grid.of(self.plan, cells, may_copy=False), self.grid.cells
+        grid, before = Grid.dealt(self.plan, cells), self.grid.cells
         require_dealt(self.plan, (self.grid, grid))
         first, second = self.stores[:before], self.stores[before:]
-        self.stores = redealt_cells(self.plan, first, grid)
+        self.stores = redealt_cells(self.plan, first, self.grid, grid)
         if second:
             self.stores += redealt_buckets(self.answering.plan, second, grid.cells, self.answering.groups)
         self.grid = grid

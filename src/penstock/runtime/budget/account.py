@@ -23,8 +23,8 @@ worth the name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -93,6 +93,12 @@ class Account(Component, ABC):
         self.cells = 1
         """Over how many cells the account is added up."""
         self._columns = {a: matching_columns(plan, a, self.synopses[a].columns) for a in plan.aliases}
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:
+        """See Component: sums stand in one cell. Joins over both that run beside those of the query are given up."""
+        for name in ("emitted", "lost", "maybe", "_known", "_told", "_variance"):
+            setattr(self, name, sum(getattr(one, name) for one in members) if is_first else 0)
+        self.blind = any(one.blind or one._runs for one in members)
 
     @property
     @abstractmethod

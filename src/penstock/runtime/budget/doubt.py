@@ -21,8 +21,9 @@ ever have become a row of its side; so l may be withheld in vain, as by a sketch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,11 @@ class Doubt(Component):
             for (number, side), opposite in self._opposite.items()
             for alias, sketch in opposite.sketches.items()
         }
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:
+        """See Component."""
+        self.unsure = sum(one.unsure for one in members) if is_first else 0
+        self.chance = sum(one.chance for one in members) if is_first else 0.0
 
     def arrived(self, number: int) -> None:
         """Ask the rows that came to a node in this pass."""

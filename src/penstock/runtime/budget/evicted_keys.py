@@ -20,6 +20,7 @@ the asking side there is no way, and what is in doubt stays so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,17 @@ class EvictedKeySketch(Component):
         """Whether all new rows are in doubt, for want of room to remember more than that something was evicted."""
         self._last: Ints = np.full(self._values, INT64.min)
         """The largest value of all, by way."""
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: what any cell has lost may be what a row asks for."""
+        self.everything = any(one.everything for one in members)
+        self._last = np.maximum.reduce([one._last for one in members])
+        known = [one.largest for one in members if one.largest is not None]
+        self.largest = None
+        if known and not self.everything:
+            width = min(table.shape[2] for table in known)
+            folded = [table.reshape(*table.shape[:2], -1, width).max(axis=2) for table in known]
+            self.largest = np.maximum.reduce(folded)
 
     @property
     def _is_single(self) -> bool:

@@ -26,8 +26,9 @@ whatever the root, so that statistics about them are kept once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -143,6 +144,12 @@ class Ranking(Component):
         for rates in self._statistics:
             rates.empty()
         self.rates, self.kin, self.under = {}, {}, dict.fromkeys(self.plan.aliases, ())
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component."""
+        self.price = sum(one.price for one in members) / len(members)
+        if any(one._is_blind for one in members) and not self._is_blind:
+            self._give_up()
 
     def resume(self) -> None:
         """See Component."""

@@ -15,6 +15,7 @@ floats of four bytes: which of two keys came more often is seen as well, and a b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,16 @@ class Sketch(Component):
     def __init__(self, width: int) -> None:
         self.counts = np.zeros((DEPTH, width), _COUNTS)
         self.scale = 1.0
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: what all of them have counted, at the least width."""
+        width, self.scale = min(one.width for one in members), 1.0
+        total = np.zeros((DEPTH, width))
+        for one in members:
+            # Places are the low bits of a hash: those of a wider one lie over each other.
+            folded = one.counts.reshape(DEPTH, -1, width).sum(axis=1) if width else total
+            total = total + folded / one.scale
+        self.counts = np.minimum(total, _MOST_COUNT).astype(_COUNTS)
 
     @property
     def width(self) -> int:
@@ -104,6 +115,13 @@ class Rates(Component):
         """All that each sketch has counted, as faded."""
         self.spoke = [_AT_FIRST[0], *[_AT_FIRST[1]] * len(half_lives)]
         """The rows, as faded, that spoke for each sketch and, last, for the kin."""
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: what came to all cells, in the steps of all."""
+        self.seen, self.sums, self.spoke = (
+            [sum(each) for each in zip(*(getattr(one, name) for one in members), strict=True)]
+            for name in ("seen", "sums", "spoke")
+        )
 
     @property
     def nbytes(self) -> int:

@@ -9,6 +9,7 @@ Each row also carries its **tally**: the results that it was found to miss, from
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,24 @@ class Sample(Component):
     def nbytes(self) -> int:
         """The room that it takes."""
         return 0 if self.segment is None else self.segment.nbytes() + 24 * len(self)
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component; the rows are dealt by others."""
+        self.most = min(one.most for one in members)
+        self.level, self._most_level = max(one.level for one in members), max(one._most_level for one in members)
+        self.is_all, self.heaviest = all(one.is_all for one in members), max(one.heaviest for one in members)
+
+    def empty(self) -> None:
+        """Let all rows go, for good."""
+        self.segment = None
+        self.weight, self.stands, self.tally = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+
+    def put_in_order(self) -> None:
+        """Let rows that came from several samples stand in the order of arrival."""
+        if self.segment is not None:
+            order = np.argsort(self.segment.arrival, kind="stable")
+            self.segment = _taken(self.segment, order)
+            self.weight, self.stands, self.tally = self.weight[order], self.stands[order], self.tally[order]
 
     def add(self, rows: Segment, stands: Ints) -> float:
         """Take in rows that are evicted; gives the variance of tallies that are closed."""

@@ -126,6 +126,10 @@ class KeyNeeds(Component):
         self.alive: dict[str, Ints | None] = dict.fromkeys(plan.aliases)
         """By alias and bucket; None before anything came."""
 
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: buckets are of the number of cells, and begin anew."""
+        self.alive = dict.fromkeys(self.aliases)
+
     @property
     def nbytes(self) -> int:
         """The room that it takes."""

@@ -9,7 +9,7 @@ the marks that they are set aside with.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +82,13 @@ class ColdSegments:
             self.drop(one)
             self.drop(two)
             self.piles.append(self._pile(both, two.since))
+
+    def hold(self, piles: Iterable[tuple[Segment, dict[str, int]]]) -> None:
+        """Let these rows be aside, and no others."""
+        for pile in list(self.piles):
+            self.drop(pile)
+        for segment, since in piles:
+            self.piles.append(self._pile(segment, since))
 
     def _pile(self, segment: Segment, since: dict[str, int]) -> ColdSegment:
         filters = {column: BloomFilter.over(segment.hashes(column)) for column in self.keys}

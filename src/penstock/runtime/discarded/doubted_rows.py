@@ -23,7 +23,7 @@ the meaning of the query. Other rows are set aside though some of them are final
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,12 @@ class DoubtedRows(Component):
             piles.fetch = fetch
         if self.emitted is not None:
             self.emitted.fetch_by(fetch)
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: a place names one row, whichever cell it lies in."""
+        for alias in self.answered:
+            known = [one.answered[alias] for one in members if one.answered[alias] is not None]
+            self.answered[alias] = union(known) if known else None
 
     def bring_back(self) -> None:
         """Let rows that may stand with fresh ones stand among the stored rows."""

@@ -19,7 +19,7 @@ need more are lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +107,10 @@ class GroupStage(Component):
         """By ordered column of the sources, how far results have come: what is emitted later lies no earlier."""
         self._batch = -1
         self._state = State(self)
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:
+        """See Component."""
+        self.dropped = sum(one.dropped for one in members) if is_first else 0
 
     @property
     def _only_tells_apart(self) -> bool:

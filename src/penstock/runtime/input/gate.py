@@ -90,6 +90,13 @@ class WaitingRoom:
         if one.name is None:
             self._new.append(one)
 
+    def hold(self, chunks: Iterable[Waiting]) -> None:
+        """Let these wait, and no others."""
+        self._gone += [entry for one in self.chunks if one.name is not None for entry in one.entries()]
+        self.chunks, self._new, self.rows, self.nbytes = deque(), [], 0, 0
+        for one in chunks:
+            self.add(one)
+
     def leave(self) -> None:
         """The first chunk has passed."""
         one = self.chunks.popleft()

@@ -40,6 +40,13 @@ class Grid:
         """At most that many cells; with copies of rows only if they may be."""
         return cls(best_shares(plan, cells, rates or {}, may_copy=may_copy))
 
+    @classmethod
+    def dealt(cls, plan: Plan, cells: int) -> Grid:
+        """At most that many cells; with copies of rows only where there would be but one without."""
+        free = cls.of(plan, cells, may_copy=False)
+        # A copy takes room of a budget that another row could have.
+        return free if free.cells > 1 or plan.evict is not None else cls.of(plan, cells)
+
     @property
     def cells(self) -> int:
         """How many cells there are."""
@@ -51,16 +58,25 @@ class Grid:
 
     def base(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> tuple[Cells, tuple[int, ...]]:
         """Each row's cell where free axes are 0, and what to add for the others; `columns` limits what is fixed."""
-        base = np.zeros(table.num_rows, np.int64)
-        free: list[range] = []
+        fixed = self.along(plan, alias, columns, table)
+        free = [range(0, share * stride, stride) for number, share, stride in self._cut() if number not in fixed]
+        base = sum(fixed.values(), start=np.zeros(table.num_rows, np.int64))
+        return base, tuple(sum(offsets) for offsets in product(*free))
+
+    def along(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> dict[int, Cells]:
+        """By axis that rows say where they lie along: what that adds to the number of the cell."""
+        found = {}
         for number, share, stride in self._cut():
             dealt_by = dealt_columns(plan, number, alias)
-            if not dealt_by or (columns is not None and not columns.issuperset(dealt_by)):
-                free.append(range(0, share * stride, stride))
-            else:
+            if dealt_by and (columns is None or columns.issuperset(dealt_by)):
                 hashed = hash_rows(table, dealt_by)
-                base += (hashed % np.uint64(share)).astype(np.int64) * stride
-        return base, tuple(sum(offsets) for offsets in product(*free))
+                found[number] = (hashed % np.uint64(share)).astype(np.int64) * stride
+        return found
+
+    def copies(self, plan: Plan, alias: str, columns: frozenset[str] | None = None) -> bool:
+        """Whether rows of an alias, or what is known of some columns of it, lie in several cells."""
+        dealt = [dealt_columns(plan, number, alias) for number, _, _ in self._cut()]
+        return any(not by or (columns is not None and not columns.issuperset(by)) for by in dealt)
 
     def _cut(self) -> Iterator[tuple[int, int, int]]:
         """The axes that are cut at all: number, share and stride."""

@@ -59,7 +59,7 @@ def route(
     `passes` holds a boolean column for each alias with filters; the place of the piece is for the caller to tell.
     """
     indexed, order = numbered(plan, stream, data)
-    routing = _Routing(plan, grid)
+    routing = Routing(plan, grid)
     rows: dict[str, Shares] = {}
     keys: dict[str, Shares] = {}
     for source in plan.sources:
@@ -77,11 +77,14 @@ def route(
 
 
 @dataclass(frozen=True)
-class _Routing:
+class Routing:
+    """Which cells are given what of a piece."""
+
     plan: Plan
     grid: Grid
 
     def rows(self, source: SourcePlan, rows: Any) -> Shares:
+        """Each row goes to every cell that it may be part of a result in."""
         base, offsets = self.grid.base(self.plan, source.alias, None, rows)
         shipped = rows.select([*shipped_columns(self.plan, source.alias), INDEX])
         if len(offsets) == 1:
@@ -123,6 +126,7 @@ class _Routing:
         return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]
 
     def punctuations(self, number: int, made: Any) -> Iterator[tuple[int, Any]]:
+        """Each goes along its line of cells, which may hold a row that it closes."""
         promise = self.plan.promises[number]
         base, offsets = self.grid.base(self.plan, promise.alias, frozenset(promise.columns), made)
         for offset in offsets:

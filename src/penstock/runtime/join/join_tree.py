@@ -10,7 +10,8 @@ the tree: it is marked as done; and rows in doubt go on as unsure ones (`node.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -124,6 +125,10 @@ class JoinTree(Component):
         waiting = WaitingSide(node, self.synopses, marks)
         self.waiting.append(waiting)
         return waiting
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component."""
+        self.has_evicted = any(one.has_evicted for one in members)
 
     def join(self) -> list[Rows]:
         """The results that follow from matches of the batch, and what is certain of them."""

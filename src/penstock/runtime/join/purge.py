@@ -18,8 +18,9 @@ it hinders no other; rounds go on until nothing leaves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -87,6 +88,11 @@ class Purge(Component):
     def resume(self) -> None:
         """See Component."""
         if not self.by_key:
+            self.doubt()
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component."""
+        if not all(one.by_key for one in members):
             self.doubt()
 
     def doubt(self) -> None:

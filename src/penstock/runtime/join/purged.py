@@ -9,8 +9,10 @@ watched and forgotten in every batch alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -94,6 +96,10 @@ class PurgeSchedule(Component):
         """The rows stored when the rule was last asked of all."""
         self.owed = False
         """Whether a batch went by unasked since: whoever asks next must ask of all, the setting changed or not."""
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: all rows are asked."""
+        self.kept, self.owed = 0, True
 
     def asking(self, stored: int) -> Asking:
         """Of which rows to ask, with so many stored."""

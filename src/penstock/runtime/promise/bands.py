@@ -8,7 +8,9 @@ watched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +35,10 @@ class BandWatch(Watch):
         self.partner = promise.partner
         self.widened = 0
         """Ticks by which ADAPT has moved both ends of the window."""
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component."""
+        self.widened = max(one.widened for one in members)
 
     def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""

@@ -9,8 +9,9 @@ before W rows of each stream were seen, so that it does not swing. Either choice
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.plan.memory_choice import ClusterMemory, KeyMemory, clusters_pay, keeping_is_cheaper
 from penstock.plan.plan import Plan
@@ -57,6 +58,11 @@ class Choice(Component):
         """The rows of the source that had come when keys were first remembered."""
         self._is_steady = False
         """Whether keys have been remembered for as long as they ever are: before, too few rows name one."""
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: keys that any cell remembers are remembered."""
+        self.kept = any(one.kept for one in members)
+        self._is_steady = all(one._is_steady for one in members)
 
     def see(self, keys: int, keys_left: int, named: Named) -> None:
         """Take note of a batch."""
@@ -105,6 +111,10 @@ class ClusterChoice(Component):
         """Promise rows for each row within k, when last seen."""
         self._k: int | None = None
         """The k in force when clusters were last used: one that is learned is not known while they are not."""
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: clusters of which some cell has counted no rows cannot be gone on with."""
+        self.kept = all(one.kept for one in members)
 
     def see(self, fresh: Mapping[str, int]) -> None:
         """Take note of the rows that a batch stored."""

@@ -29,7 +29,7 @@ from penstock.plan.promise_plans import PromisePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, flat, is_coded, union
 from penstock.runtime.input.batch import INDEX, Chunk
 from penstock.runtime.input.wire_columns import ORDER, belongs, order_column
-from penstock.runtime.match.key_matching import Keyed, lookup
+from penstock.runtime.match.key_matching import Keyed, lookup, meets
 from penstock.runtime.promise.choosing import ClusterChoice
 from penstock.runtime.promise.monitor import Monitor
 from penstock.runtime.promise.past_rows import PastClusters, most_sampled
@@ -180,7 +180,7 @@ class ClusteredWatch(PunctuatedWatch):
         for ended in (self.held, self.past.rows):
             ids = ended.ids(ALL)
             again = ids[step.clock.count[self.stream] - ended.counts(ids) <= needed]
-            unmark(step, Keyed(ended, self.columns), again, self.users)
+            unmark(step.synopses, Keyed(ended, self.columns), again, self.users)
             self._move(ended, again, self.open)
 
     def _move(self, source: Synopsis, ids: Ints, target: Synopsis) -> None:
@@ -246,6 +246,20 @@ class ClusteredWatch(PunctuatedWatch):
             self._move(self.held, ids[stays], self.past.rows)
             ids = ids[~stays]
         super()._forget(ids)
+
+    def dealt(self, synopses: Mapping[str, Synopsis]) -> None:
+        """See Watch: what one cell still counts as open is ended in none; where one has not counted, none has."""
+        super().dealt(synopses)
+        if self.is_used is False:
+            self.monitor.begin_again(self._rows_read)
+            for known in (self.open, self.held, self.past.rows):
+                known.kill(known.ids(ALL))
+        opened = Keyed(self.open, self.columns)
+        for ended in (self.held, self.past.rows):
+            own = Keyed(ended, self.columns)
+            again = ended.ids(ALL)[meets(own, ended.ids(ALL), opened, ALL)]
+            unmark(synopses, own, again, self.users)
+            ended.kill(again)
 
     @property
     def position(self) -> int:

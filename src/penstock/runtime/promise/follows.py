@@ -11,9 +11,9 @@ is the rows of T that came after s, up to the one that matches (KMON 4.3).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,6 +62,10 @@ class FollowsWatch(Watch):
         """See Watch."""
         if chunk.header.stream == self.parent_stream:
             self._rows_read = count
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component."""
+        self._closed_before = min(one._closed_before for one in members)
 
     @property
     def reach(self) -> int:

@@ -125,7 +125,7 @@ class KeyWatch(Watch):
 
     def adapt(self, breach: Breach, step: WatchStep) -> None:
         """See Watch."""
-        self.values.end(step, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
+        self.values.end(step.synopses, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
 
     def learn(self, step: WatchStep) -> dict[str, Ints]:
         """See Watch."""
@@ -222,6 +222,11 @@ class KeyWatch(Watch):
         home: Bools = synopsis.gather(ids, lambda s: s.home)
         # The batch in which it became a promise row: later than the tuple's own, so FOLLOWS closes it no earlier.
         return Segment(table, synopsis.gather(ids, lambda s: s.arrival), np.full(len(ids), batch), home, marks)
+
+    def dealt(self, synopses: Mapping[str, Synopsis]) -> None:
+        """See Watch."""
+        self.resume()
+        self.values.except_anew(synopses, self.users)
 
     def forget(self, count: int) -> int:
         """See Watch."""

@@ -16,6 +16,9 @@ counts as a distance, and that it is never measured too small, is for the watch 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from penstock.plan.plan import Plan
 from penstock.runtime.state.component import Component
 
@@ -96,6 +99,17 @@ class Monitor(Component):
         if self.is_learned:
             self.k, self._blocks = None, []
             self._sees_from = position
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component: the widest k, out of use where any is; it falls only once W more arrivals were seen."""
+        self._position = max(one._position for one in members)
+        # What a k in use has let go is not there to be seen.
+        eldest = [one._sees_from if one.k is None else self._position - one.k for one in members]
+        known = [place for place in eldest if place is not None]
+        self._sees_from = max(known) if known else None
+        self.k = None if any(one.k is None for one in members) else max(one.k for one in members)
+        self.missed = max(one.missed for one in members)
+        self._blocks = []
 
     @property
     def sight(self) -> int:

@@ -112,7 +112,7 @@ class PunctuatedWatch(Watch):
 
     def adapt(self, breach: Breach, step: WatchStep) -> None:
         """See Watch."""
-        self.values.end(step, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
+        self.values.end(step.synopses, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
 
     def learn(self, step: WatchStep) -> dict[str, Ints]:
         """See Watch."""
@@ -178,6 +178,10 @@ class PunctuatedWatch(Watch):
     def _forget(self, ids: Ints) -> None:
         """Let go of promise rows that nothing needs."""
         self.held.kill(ids)
+
+    def dealt(self, synopses: Mapping[str, Synopsis]) -> None:
+        """See Watch."""
+        self.values.except_anew(synopses, self.users)
 
     def forget(self, count: int) -> int:
         """See Watch."""

@@ -10,7 +10,7 @@ it could close what was excepted, so it **gives up**, and closes and watches not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,18 @@ class ValueTable(Component):
         if len(gone):
             self.rows.kill(gone)
 
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:  # noqa: ARG002 - the same in every cell
+        """See Component."""
+        self.given_up = any(one.given_up for one in members)
+
+    def except_anew(self, synopses: Mapping[str, Synopsis], users: Iterable[Closer]) -> None:
+        """What one cell has excepted is closed by none, where the values of several were taken together."""
+        ids = self.excepted.ids(ALL)
+        if len(ids):
+            broken = Keyed(self.excepted, self.columns)
+            self.rows.kill(union([reached(broken, ids, self.own, ALL)]))
+            unmark(synopses, broken, ids, users)
+
     def note(self, step: WatchStep, closers: Iterable[Closer]) -> Ints:
         """Mark the rows whose values promises of others close, that is, can come no more; gives those newly marked."""
         found = [empty_ids()]
@@ -74,7 +86,7 @@ class ValueTable(Component):
             found.append(self.rows.mark(mark_name(closer), self.rows.alive(closed)))
         return union(found)
 
-    def end(self, step: WatchStep, broken: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
+    def end(self, synopses: Mapping[str, Synopsis], broken: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
         """Except the values of rows that broke the promise, and take back what it closed by them."""
         synopsis = broken.synopsis
         table = pa.table({c: synopsis.arrow(c, ids) for c in broken.columns})
@@ -82,7 +94,7 @@ class ValueTable(Component):
         self.excepted.segments.append(Segment(table, arrival, arrival * 0, np.ones(len(ids), np.bool_), {}))
         self.excepted.rebase()
         self.rows.kill(union([reached(broken, ids, self.own, ALL)]))
-        unmark(step, broken, ids, users)
+        unmark(synopses, broken, ids, users)
 
     def unexcepted(self, carriers: Keyed, ids: Ints) -> Ints:
         """Those of the rows whose values are not excepted."""
@@ -102,10 +114,10 @@ class ValueTable(Component):
         return len(gone) + len(excepted)
 
 
-def unmark(step: WatchStep, values: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
+def unmark(synopses: Mapping[str, Synopsis], values: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
     """Take back what was closed for rows that carry the values of some rows."""
     for closer in users:
-        target = step.synopses[closer.source]
+        target = synopses[closer.source]
         rows = reached(values, ids, Keyed(target, closer.columns), ALL)
         for segment, _, inside in target.split(rows):
             segment.marks[mark_name(closer)][inside] = False

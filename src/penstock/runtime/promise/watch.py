@@ -100,6 +100,9 @@ class Watch(Component):
         """Forget so many promise rows to keep a budget, the eldest first; gives how many. Purges wait the longer."""
         return 0
 
+    def dealt(self, synopses: Mapping[str, Synopsis]) -> None:
+        """What several cells remembered was dealt anew, and is here: let it agree with itself and with stored rows."""
+
     def finish(self) -> None:
         """End the step."""
         for synopsis in self.remembered:

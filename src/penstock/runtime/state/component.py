@@ -19,7 +19,7 @@ What is not named here does not survive the step in which it was made, or follow
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -71,6 +71,13 @@ class Component:
 
     def resume(self) -> None:
         """All state was loaded: work out what follows from it."""
+
+    def follow(self, members: Sequence[Any], *, is_first: bool) -> None:
+        """Stand for several of its kind, of the cells that were, in a cell of those that are (`redeal.py`).
+
+        Tables are dealt by others; what is no row and differs is taken as cautiously as any has it. What is added up
+        over cells stands in the first alone.
+        """
 
 
 def synopses_of(component: Component) -> tuple[Synopsis, ...]:

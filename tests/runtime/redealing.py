@@ -1,0 +1,69 @@
+"""Cells that are dealt anew, over another grid, between any two steps; for workloads that are made for one cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from penstock.plan.plan import Plan
+from penstock.runtime import Batch, Cell, Chunk, StepResult
+from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.routing import Routing
+from penstock.runtime.match.node_matching import NO_TESTS, Truth
+from penstock.runtime.redeal import applied, redealt_cells, require_dealt
+from penstock.runtime.redealt_aside import routed
+from penstock.runtime.redealt_rows import Ways
+
+
+class Redealt:
+    """The cells of a plan, few or many, with copies of rows or without."""
+
+    def __init__(self, plan: Plan, draw: Random, absent: Truth = NO_TESTS, *, often: float = 0.5) -> None:
+        self.plan, self.draw, self.absent, self.often = plan, draw, absent, often
+        self.whole = Grid((1,) * len(plan.axes))
+        self.grid = self._drawn()
+        self.cells = [Cell(plan, absent=absent, number=number) for number in range(self.grid.cells)]
+        self.stores: list[dict[str, bytes]] = [{} for _ in self.cells]
+        self.moved = 0
+
+    def _drawn(self) -> Grid:
+        cells = self.draw.choice((1, 2, 3, 4, 6))
+        may_copy = self.plan.evict is None and self.draw.random() < 0.7
+        return Grid.of(self.plan, cells, {a: self.draw.random() for a in self.plan.aliases}, may_copy=may_copy)
+
+    def step(self, batch: Batch) -> list[StepResult]:
+        """What each cell gives; then, now and then, the state is dealt anew."""
+        shares = [self._shared(chunk) for chunk in batch.chunks]
+        found = [
+            cell.step(replace(batch, chunks=tuple(share[number] for share in shares)))
+            for number, cell in enumerate(self.cells)
+        ]
+        for number, cell in enumerate(self.cells):
+            self.stores[number] = applied(self.stores[number], cell.save())
+        if not batch.is_last and self.draw.random() < self.often:
+            self.redeal()
+        return found
+
+    def redeal(self) -> None:
+        """Deal the state to another grid."""
+        grid = self._drawn()
+        require_dealt(self.plan, (self.grid, grid))
+        self.moved += grid.cells != self.grid.cells
+        self.stores = redealt_cells(self.plan, self.stores, self.grid, grid)
+        self.grid = grid
+        self.cells = [
+            Cell.restore(self.plan, store, absent=self.absent, number=number)
+            for number, store in enumerate(self.stores)
+        ]
+
+    def _shared(self, chunk: Chunk) -> list[Chunk]:
+        shares = routed(Ways(self.plan, self.whole, self.grid), [chunk], self.grid.cells)
+        header = chunk.header
+        if self.plan.evict is not None:
+            by_cell = tuple(sum(table.num_rows for table in share.rows.values()) for share in shares)
+            given = {
+                alias: [(n, share.rows[alias]) for n, share in enumerate(shares) if alias in share.rows]
+                for alias in chunk.rows
+            }
+            header = replace(header, by_cell=by_cell, by_key=Routing(self.plan, self.grid).by_key(given))
+        return [replace(share, header=header, order=chunk.order) for share in shares]

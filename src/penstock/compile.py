@@ -48,6 +48,7 @@ def judged(query: Query) -> Verdict:
     """The verdict on a query, with notices of what this version cannot run of it, and of promises that pile up."""
     from penstock.plan.endless_promises import endless_promises  # noqa: PLC0415 - with the planner
     from penstock.plan.runnable import asks_for_plan, obstacles_of_blocks, unkept_bounds  # noqa: PLC0415
+    from penstock.plan.stateless import needs_no_state  # noqa: PLC0415
 
     verdict = check_query(query)
     if verdict.strategy is Strategy.REWRITE:
@@ -60,6 +61,8 @@ def judged(query: Query) -> Verdict:
         said = tuple(told for block in made for told in endless_promises(block))
         if unkept := tuple(why for block in made for why in unkept_bounds(block)):
             said = (*said, Notice.ONLY_UNBOUNDED(unkept))
+        if all(map(needs_no_state, made)):
+            said = (*said, Notice.PLAIN_QUERY())
     verdict = replace(verdict, notices=(*verdict.notices, *said))
     if verdict.verdict == "bounded":
         return verdict

@@ -64,3 +64,29 @@ def ten_streams() -> str:
     ties = [f"t{i}.k{i + 1} = t{i + 1}.k{i + 1}" for i in range(9)]
     bands = [f"t{i + 1}.ts - t{i}.ts <= INTERVAL 5 SECONDS" for i in range(9)]
     return "\n".join(created) + f"\nSELECT t0.v, t9.v AS w FROM {sources} WHERE {' AND '.join(ties + bands)};\n"
+
+
+def ten_views() -> str:
+    """Ten views, each over the one before or over streams: filters, a join, groups, DISTINCT, a union; and a query."""
+    streams = "\n".join(
+        f"CREATE STREAM s{i} (k BIGINT, v STRING, n INT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 3 SECONDS) "
+        f"USING parquet OPTIONS (path 'data/s{i}');"
+        for i in range(3)
+    )
+    views = (
+        "SELECT k, upper(v) AS v, n, ts FROM s0 WHERE n > 0",
+        "SELECT k, v, n, ts FROM v0 WHERE v LIKE 'A%'",
+        "SELECT k, n, ts FROM s1 WHERE n BETWEEN 1 AND 9",
+        "SELECT a.k AS k, a.n AS n, b.n AS m, a.ts AS ts FROM v1 AS a JOIN v2 AS b "
+        "ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 5 MINUTES",
+        "SELECT k, n, m, ts FROM v3 WHERE n <> m",
+        "SELECT window(ts, '10 minutes').end AS until, k, count(*) AS c, sum(m) AS m FROM v4 "
+        "GROUP BY window(ts, '10 minutes'), k",
+        "SELECT until, k, c FROM v5 WHERE c > 2",
+        "SELECT k, ts FROM s2 UNION ALL SELECT k, ts FROM v2",
+        "SELECT window(ts, '10 minutes').end AS until, k, max(ts) AS last FROM v7 GROUP BY window(ts, '10 minutes'), k",
+        "SELECT a.until AS until, a.k AS k, a.c AS c, b.last AS last FROM v6 AS a JOIN v8 AS b "
+        "ON a.k = b.k AND a.until = b.until",
+    )
+    created = "\n".join(f"CREATE VIEW v{i} AS {text};" for i, text in enumerate(views))
+    return f"{streams}\n{created}\nSELECT k, c, last FROM v9 WHERE c < 100;\n"

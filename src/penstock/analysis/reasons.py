@@ -243,6 +243,7 @@ class Notice(ReasonKind):
     RENAMED = auto()
     TABLE_JOINED = auto()
     FORMAT_MISSPELT = auto()
+    PLAIN_QUERY = auto()
 
 
 class Final(ReasonKind):

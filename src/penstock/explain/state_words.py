@@ -279,6 +279,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "{}: each of these clusters is remembered after it ended, for nothing says when no more rows of {} with its "
         "value will come; promise_rows in the metrics counts them"
     ),
+    Notice.PLAIN_QUERY: "it needs no state: it runs as a plain query of Spark's, without a state store or a shuffle",
     Notice.RENAMED: "columns of the answer whose names stood there already are called {:, }; AS gives them others",
     Final.UNMATCHED_WITH_NULLS: "a row of {} without a match in {} is emitted with NULLs once {:, or }",
     Final.UNMATCHED: "a row of {} without a match in {} is emitted once {:, or }",

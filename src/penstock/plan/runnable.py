@@ -86,7 +86,9 @@ def _obstacles_of_parts(query: Query) -> Iterator[Reason]:
 
 
 def asks_for_plan(query: Query, verdict: Verdict) -> bool:
-    """Whether only the plan of a bounded query tells if its bounds are kept, and which promises pile up."""
+    """Whether only the plan of a bounded query tells if bounds are kept, promises pile up, or no state is needed."""
+    if len(query.all_sources) == 1:
+        return True
     if not query.is_inner or query.distinct or query.is_grouped:
         return True
     schemes = (scheme for source in query.all_sources for scheme in source.stream.schemes)

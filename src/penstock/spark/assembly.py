@@ -23,6 +23,7 @@ from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.plan.plan import Plan
+from penstock.plan.stateless import needs_no_state
 from penstock.runtime import Patience
 from penstock.runtime.counts import Count, placed, second_stage_of, second_vocabulary, vocabulary
 from penstock.spark.answers import (
@@ -49,6 +50,7 @@ from penstock.spark.pack import PACKED, Packer
 from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.parquet_sink import PackedAnswer
+from penstock.spark.passing import Passing, counts_of_tasks
 from penstock.spark.readers import declared_in_files
 from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
@@ -91,6 +93,13 @@ class InCommon:
     """Where state lies that was dealt to other cells, until it is taken over."""
     segments: SegmentFiles | None = None
     """Where large segments lie; None where Spark's store has all."""
+    has_store: bool = False
+    """Whether there is a state store already, of a run before: then the query goes on with it, needed or not."""
+
+    @property
+    def malformed_into(self) -> dict[str, str | None]:
+        """By stream that keeps malformed rows, the sink for them if it names one."""
+        return {stream.name: answer_to(stream).into for stream in self.script.streams if quarantines(stream)}
 
 
 @dataclass(frozen=True)
@@ -178,30 +187,9 @@ class Assembly:
     def _handed(self, packed: DataFrame, block: PlacedBlock, observation: str, owner: str) -> _Handed:
         shared, plan, grid = self.shared, block.plan, block.grid
         told = (plan.to_json(), shared.identity, shared.run)
-        kept_out = {promise.constraint for promise in plan.promises if promise.policy is Policy.QUARANTINE}
-        writes = frozenset(kept_out - self._kept_out)
-        self._kept_out |= kept_out
-        given = packed.groupBy("cell").transformWithState(
-            CellProcessor(
-                *told,
-                quarantine=shared.quarantine,
-                writes=writes,
-                patience=shared.patience,
-                absent=worth_of_absence(shared.spark, plan),
-                keys=grid.keys,
-                archive=_archive(shared.spark, plan),
-                turn=shared.turn,
-                malformed_into={s.name: answer_to(s).into for s in shared.script.streams if quarantines(s)},
-                owner=owner,
-                named=shared.named,
-                dealt_anew=shared.dealt_anew,
-                segments=shared.segments,
-            ),
-            RESULT,
-            "append",
-            "None",
-        )
-        given = _observed(given, observation, (*vocabulary(plan), *CELL_TIMES))
+        given = _passed(shared, packed, plan, observation)
+        if given is None:
+            given = self._through_cells(packed, block, told, observation, owner)
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         stage = second_stage_of(plan)
         if stage is None:
@@ -228,6 +216,35 @@ class Assembly:
         given = _observed(given, second_observation(observation), (*second_vocabulary(stage), *STAGE_TIMES))
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         return _Handed(rows, groups, evaluated)
+
+    def _through_cells(
+        self, packed: DataFrame, block: PlacedBlock, told: tuple[str, str, str], observation: str, owner: str
+    ) -> DataFrame:
+        shared, plan, grid = self.shared, block.plan, block.grid
+        kept_out = {promise.constraint for promise in plan.promises if promise.policy is Policy.QUARANTINE}
+        writes = frozenset(kept_out - self._kept_out)
+        self._kept_out |= kept_out
+        given = packed.groupBy("cell").transformWithState(
+            CellProcessor(
+                *told,
+                quarantine=shared.quarantine,
+                writes=writes,
+                patience=shared.patience,
+                absent=worth_of_absence(shared.spark, plan),
+                keys=grid.keys,
+                archive=_archive(shared.spark, plan),
+                turn=shared.turn,
+                malformed_into=shared.malformed_into,
+                owner=owner,
+                named=shared.named,
+                dealt_anew=shared.dealt_anew,
+                segments=shared.segments,
+            ),
+            RESULT,
+            "append",
+            "None",
+        )
+        return _observed(given, observation, (*vocabulary(plan), *CELL_TIMES))
 
     def _packed(self, block: PlacedBlock, observation: str, row: tuple[str, ...], along: DataFrame | None) -> DataFrame:
         """All streams of a block, and its end, as PACKED has it; malformed rows are observed under that name.
@@ -262,6 +279,15 @@ class Assembly:
             part = packed_block(answer, below, reader.reading, reader.packer, reader.speakers)
             packed = part if packed is None else packed.unionAll(part)
         return packed
+
+
+def _passed(shared: InCommon, packed: DataFrame, plan: Plan, observation: str) -> DataFrame | None:
+    """What is given of a query that needs no state; None of others."""
+    if not needs_no_state(plan) or shared.has_store:
+        return None
+    absent = worth_of_absence(shared.spark, plan)
+    passing = Passing(plan, shared.patience, absent, shared.quarantine, shared.malformed_into)
+    return _observed(packed.mapInArrow(passing, RESULT), observation, counts_of_tasks(plan))
 
 
 def packed_stream(

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import DataError, UsageError
 from penstock.explain.changed_text import changes
 from penstock.plan.plan import Plan
+from penstock.plan.stateless import needs_no_state
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.takeover import obstacle
 from penstock.spark.cells import CELLS
@@ -170,6 +171,8 @@ class Checkpoint:
         """What keeps a changed query from going on with this state, if it is worth saying; None if nothing does."""
         if not plans or not is_same_but_for_plans(known, now):
             return []
+        if self.has_state and not self.has_store and not all(needs_no_state(both.cells) for both in plans):
+            return ["it has needed no state so far, and what it would need now was not kept"]
         then = self.plans()
         for number, both in enumerate(plans):
             name = both.cells.query
@@ -191,6 +194,11 @@ class Checkpoint:
     def succeed(self, now: Essence, lines: Lines, plans: Sequence[BlockPlans]) -> None:
         """Make the folder the changed query's, whose state lies in `dealt_anew` from now on."""
         self._write_plan({**now, _DEALT: self._last("commits")}, lines, plans)
+
+    @property
+    def has_store(self) -> bool:
+        """Whether Spark has a state store in it."""
+        return (self.spark / "state").exists()
 
     @property
     def has_state(self) -> bool:

@@ -23,7 +23,7 @@ _ROOM = 1 << 16
 
 
 @dataclass(frozen=True)
-class Places:
+class EntryPlaces:
     """Where the entries of a cell lie after a step."""
 
     in_store: Changes
@@ -33,7 +33,9 @@ class Places:
     dropped: tuple[tuple[int, str], ...] = ()
 
 
-def placed(changes: Changes, number: int, before: Committed | None, among: SegmentFiles | None, owner: str) -> Places:
+def placed(
+    changes: Changes, number: int, before: Committed | None, among: SegmentFiles | None, owner: str
+) -> EntryPlaces:
     """Where the entries lie once a step has changed some, of a cell of that name in the batch of that number."""
     small = {} if before is None else dict(before.small)
     files = {} if before is None else dict(before.files)
@@ -64,7 +66,7 @@ def placed(changes: Changes, number: int, before: Committed | None, among: Segme
     if among is not None:
         among.remove(name for since, name in dropped if since <= number - among.kept)
         dropped = [(since, name) for since, name in dropped if since > number - among.kept]
-    return Places(Changes(put, tuple(delete)), small, files, tuple(dropped))
+    return EntryPlaces(Changes(put, tuple(delete)), small, files, tuple(dropped))
 
 
 def whole_store(

@@ -38,7 +38,7 @@ ANSWER, FRONTIER, COUNTS, REPORT = "answer", "frontier", "counts", "report "
 PASSED_ON = "passed on to "
 """So is what goes through a block on its way to another, with that block's name behind it (`shared_blocks.py`)."""
 
-_BATCH = "streaming.sql.batchId"
+BATCH = "streaming.sql.batchId"
 """The property by which Spark tells a task its batch."""
 NO_NAMED_PARTS = NamedParts()
 
@@ -124,7 +124,7 @@ class CellProcessor(StoredProcessor[Cell]):
     def _named(self) -> Mapping[str, tuple[str | None, ...]]:
         """The parts that sources name in the batch that Spark is at, done again or not."""
         context = TaskContext.get() if self.named.since else None
-        return {} if context is None else self.named.at(int(context.getLocalProperty(_BATCH) or 0))
+        return {} if context is None else self.named.at(int(context.getLocalProperty(BATCH) or 0))
 
     def _given(self, result: StepResult, *, is_last: bool) -> Iterator[Row]:
         yield from _answers(result.rows)
@@ -215,9 +215,14 @@ def _how_far(plan: Plan, reached: Mapping[str, int]) -> Row:
 
 
 def _answers(rows: Any) -> Iterator[Row]:
+    return (Row(kind=ANSWER, payload=payload, counts=None) for payload in answer_payloads(rows))
+
+
+def answer_payloads(rows: Any) -> Iterator[bytes]:
+    """Result rows, packed."""
     if not rows.num_rows:
         return
     pieces = max(1, -(-rows.nbytes // _MOST_BYTES))
     size = -(-rows.num_rows // pieces)
     for start in range(0, rows.num_rows, size):
-        yield Row(kind=ANSWER, payload=to_ipc(rows.slice(start, size)), counts=None)
+        yield to_ipc(rows.slice(start, size))

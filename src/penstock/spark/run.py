@@ -261,6 +261,7 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
             dealt_anew=worker_folder(spark, checkpoint.dealt_anew) if checkpoint is not None and is_moved else None,
             segments=None if checkpoint is None else checkpoint.segment_files(spark),
             kept=None if checkpoint is None else checkpoint.essence(),
+            has_store=checkpoint is not None and checkpoint.has_store,
         )
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error

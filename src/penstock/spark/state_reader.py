@@ -98,7 +98,9 @@ def read_state(spark: SparkSession, root: AnyPath, query: str, most: int) -> lis
 
 
 def entries_of(spark: SparkSession, checkpoint: Checkpoint) -> list[DataFrame]:
-    """The entries of all cells, (cell, name, value), of each stage of each block."""
+    """The entries of all cells, (cell, name, value), of each stage of each block; none of what needs no state."""
+    if not checkpoint.has_store:
+        return []
     path = str(checkpoint.spark)
     known = spark.read.format("state-metadata").load(path).select("operatorId").distinct().collect()
     found = []

@@ -100,12 +100,14 @@ def assemble(
     dealt_anew: WorkerFolder | None = None,
     segments: SegmentFiles | None = None,
     kept: Essence | None = None,
+    has_store: bool = False,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end;
     `cells` are those of a checkpoint that is gone on with, `dealt_anew` where its state lies if it was rescaled,
-    `segments` where large segments do, `kept` what it says that it is of.
+    `segments` where large segments do, `kept` what it says that it is of, and
+    `has_store` whether it has a state store.
     """
     make_ready(spark)
     tell_calendar_days(spark, query)
@@ -173,6 +175,7 @@ def assemble(
             parts,
             dealt_anew,
             segments,
+            has_store,
         ),
         blocks,
     )

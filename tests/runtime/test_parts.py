@@ -78,3 +78,24 @@ def test_the_answer_over_parts_is_that_of_all_rows(query: str) -> None:
             if draw.random() < 0.3:
                 run.restart()
         assert found + shown(run.end()) == whole(query, rows), seed
+
+
+def test_after_a_day_of_downtime_a_query_catches_up_without_a_violation_and_with_the_state_of_steady_running() -> None:
+    """Minute by minute; then a day's backlog, of each part a share of it in each batch, as Spark reads partitions."""
+    day, near = 24 * 60, "s.k = t.k AND s.ts - t.ts BETWEEN 0 AND 5"
+    run = Run(script("PARTS BY p, ORDERED BY ts WITHIN 1", f"SELECT s.ts, t.ts AS o FROM s, t WHERE {near}"), cells=2)
+
+    def read(start: int, end: int) -> Step:
+        # Part after part: as one stream this would be out of order by an hour.
+        rows = [(p, p, ts) for p in range(4) for ts in range(start, end)]
+        return run.step({name: table(rows, "p", "k", "ts") for name in "st"})
+
+    steady = [read(minute, minute + 1) for minute in range(60)]
+    caught_up = [read(hour * 60, hour * 60 + 60) for hour in range(1, 25)]
+    after = [read(day + 60 + minute, day + 61 + minute) for minute in range(30)]
+    assert all(not step.metrics["violations"] for step in (*steady, *caught_up, *after))
+    held = max(sum(step.metrics["state_tuples"].values()) for step in steady)
+    assert 0 < held < 100
+    assert max(sum(step.metrics["state_tuples"].values()) for step in (*caught_up, *after)) <= held
+    given = sum(step.rows.num_rows for step in (*steady, *caught_up, *after))
+    assert given == 4 * sum(min(ts, 5) + 1 for ts in range(day + 90))

@@ -244,6 +244,34 @@ def _wait(done: Callable[[], bool], process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.thorough
+def test_punctuations_come_from_a_topic(bench: Bench, broker: Broker, client: Client) -> None:
+    """Keyed by what they close, each lies in the partition of the rows that it is about."""
+    client.create("orders", 2)
+    client.create("payments", 2)
+    address = f"'kafka.bootstrap.servers' '{broker.address}', startingOffsets 'earliest'"
+    text = f"""
+    CREATE STREAM orders (id BIGINT, item STRING, kind STRING, PUNCTUATED ON (id) WHEN kind = 'closed')
+      USING kafka OPTIONS ({address}, subscribe 'orders');
+    CREATE STREAM payments (order_id BIGINT, amount INT, kind STRING, PUNCTUATED ON (order_id) WHEN kind = 'closed')
+      USING kafka OPTIONS ({address}, subscribe 'payments');
+    CREATE SINK out USING parquet OPTIONS (path '{{out}}');
+    INSERT INTO out SELECT o.id, p.amount FROM orders AS o, payments AS p WHERE o.id = p.order_id;
+    """
+    for n in range(20):
+        client.send("orders", [(n % 2, str(n), {"id": n, "item": "x", "kind": "order"})])
+        client.send("payments", [(n % 2, str(n), {"order_id": n, "amount": n, "kind": "payment"})])
+    ran = bench.run(text, unbounded=False)
+    assert ran.code == 0, ran.err
+    assert ran.batches[-1]["state_tuples"] == {"o": 20, "p": 20}
+    client.send("orders", [(n % 2, str(n), {"id": n, "kind": "closed"}) for n in range(15)])
+    client.send("payments", [(n % 2, str(n), {"order_id": n, "kind": "closed"}) for n in range(15)])
+    ran = bench.run(text, unbounded=False)
+    assert ran.code == 0, ran.err
+    assert ran.batches[-1]["state_tuples"] == {"o": 5, "p": 5}
+    assert bench.sink() == Counter((n, n) for n in range(20))
+
+
+@pytest.mark.thorough
 def test_a_topic_that_was_made_anew_is_an_error(bench: Bench, broker: Broker, client: Client) -> None:
     sender = begun(client, 3)
     sender.send(30)

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.errors import UsageError
-from penstock.spark.segment_files import SETTING, SegmentFiles, least_bytes
+from penstock.spark.cells import key_of
+from penstock.spark.segment_files import SETTING, SegmentFiles, least_bytes, of_cells_gone
 from penstock.spark.worker_files import WorkerFolder
 from tests.spark.conftest import Bench
 
@@ -32,7 +33,7 @@ _BATCHES = 8
 @pytest.fixture(autouse=True)
 def _settings(spark: SparkSession) -> Any:
     yield
-    for name in ALL:
+    for name in (*ALL, "penstock.cells"):
         spark.conf.unset(name)
 
 
@@ -117,6 +118,35 @@ def test_attempts_that_came_to_nothing_are_swept(tmp_path: Path) -> None:
         "cell-11-000000002",
     ]
     assert bytes(files.read(named)) == b"named"
+
+
+def test_files_of_cells_that_are_no_more_are_known_by_their_names(tmp_path: Path) -> None:
+    files = SegmentFiles(WorkerFolder(str(tmp_path)), 3)
+    keys = [key_of(n) for n in range(3)]
+    names = {
+        (owner, key): files.write(f"{owner}-{key}", 4, b"x").name for owner in ("cell", "1.second") for key in keys
+    }
+    gone = of_cells_gone([*names.values(), "another.arrow"], keys[:2])
+    assert sorted(gone) == sorted(name for (_, key), name in names.items() if key == keys[2])
+
+
+@pytest.mark.thorough
+def test_files_of_cells_that_a_rescaled_query_has_no_more_are_swept(bench: Bench) -> None:
+    _write(bench, range(_BATCHES))
+    assert bench.run(SCRIPT, conf={**ALL, "penstock.cells": "4"}).code == 0
+    every = {str(key_of(n)) for n in range(4)}
+
+    def owners() -> set[str]:
+        return {path.name.removeprefix("cell-").rsplit("-", 2)[0] for path in _files(bench)}
+
+    assert owners() == every
+    done = CliRunner().invoke(app, ["rescale", str(bench.folder / "checkpoint"), "--cells", "2"])
+    assert done.exit_code == 0, done.stderr
+    for piece in range(1, 3):
+        _write(bench, range(_BATCHES * piece, _BATCHES * (piece + 1)))
+        assert bench.run(SCRIPT, conf={**ALL, "penstock.cells": "2"}).code == 0
+    assert owners() == {str(key_of(n)) for n in range(2)}
+    assert bench.sink() == _due(3 * _BATCHES)
 
 
 def test_the_setting_is_a_number() -> None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from math import prod
 
 from pyspark.sql import SparkSession
 
@@ -19,7 +20,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.stateless import needs_no_state
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.takeover import obstacle
-from penstock.spark.cells import CELLS
+from penstock.spark.cells import CELLS, key_of
 from penstock.spark.essence import (
     CELLS_KEPT,
     FORMAT,
@@ -33,7 +34,7 @@ from penstock.spark.final import End
 from penstock.spark.hadoop_path import AnyPath, HadoopPath, place_of, remove_folder, replace_text, worker_folder
 from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.run_lock import RunLock
-from penstock.spark.segment_files import LEAST_KEPT, SETTING, SegmentFiles, least_bytes
+from penstock.spark.segment_files import LEAST_KEPT, SETTING, SegmentFiles, least_bytes, of_cells_gone
 from penstock.spark.worker_files import MAKE_ROOM
 
 Lines = Sequence[Sequence[str]]
@@ -311,9 +312,18 @@ class Checkpoint:
             return True
         with self._writing():
             remove_folder(self.dealt_anew)
+            self._sweep_segments()
             del known[_DEALT]
             replace_text(self._plan_file, json.dumps(known, indent=1, ensure_ascii=False))
         return False
+
+    def _sweep_segments(self) -> None:
+        """Remove the files of cells that are no more: those that took over have their own."""
+        folder = self.folder / "segments"
+        if folder.is_dir():
+            keys = map(key_of, range(max(map(prod, self.cells().values()))))
+            for name in of_cells_gone([file.name for file in folder.iterdir()], keys):
+                (folder / name).unlink()
 
     def deal_anew(self, cells: Shares) -> None:
         """Say that the state lies in other cells from now on."""

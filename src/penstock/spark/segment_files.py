@@ -19,6 +19,7 @@ moved there is read all the same.
 
 from __future__ import annotations
 
+import re
 import uuid
 import zlib
 from collections.abc import Iterable
@@ -40,6 +41,8 @@ LEAST_BYTES = 1 << 16
 LEAST_KEPT = 2
 """Batches for which a file stays that is not needed any more, at least: Spark may do the last one again."""
 _ENDING = ".arrow"
+_OF_CELL = re.compile(r"(?:cell|second)-(-?\d+)-\d+-[0-9a-f]+\.arrow$")
+"""The key of the cell that wrote a file, in its name."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,13 @@ class SegmentFiles:
             if path.name not in known and then.isdigit() and int(then) < batch - self.kept:
                 with suppress(OSError):
                     path.unlink()
+
+
+def of_cells_gone(names: Iterable[str], keys: Iterable[int]) -> list[str]:
+    """Of the files of a query's segments those of cells that it has no more."""
+    known = set(keys)
+    cells = {name: found.group(1) for name in names if (found := _OF_CELL.search(name)) is not None}
+    return [name for name, key in cells.items() if int(key) not in known]
 
 
 def least_bytes(text: str | None) -> int:

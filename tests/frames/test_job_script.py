@@ -13,8 +13,10 @@ from penstock.frames.job_relations import (
     JobFilter,
     JobJoin,
     JobLeaf,
+    JobLookup,
     JobProject,
     JobRelation,
+    JobTable,
     JobUnion,
 )
 from penstock.frames.job_script import duration, script_of
@@ -149,6 +151,27 @@ def test_what_is_written_is_a_script_with_the_columns_that_are_asked_for(name: s
     script = penstock.parse(made.text)
     assert {name for _, name in made.outputs} <= {o.name for o in script.queries[0].answer}
     assert penstock.check(script).verdict == verdict
+
+
+def test_a_table_that_is_looked_into_is_read_from_a_view() -> None:
+    rates = JobTable(1, "rates", (JobColumn(41, "id", "BIGINT"), JobColumn(42, "rate", "DOUBLE")))
+    looked_up = JobLookup(
+        "LEFT OUTER",
+        joined("INNER"),
+        rates,
+        (
+            text("#1 = #41"),
+            text("#12 > #3"),
+        ),
+    )
+    made = script_of(looked_up, [1, 42])
+    assert "CREATE TABLE rates (id BIGINT, rate DOUBLE) USING view OPTIONS (name 'penstock_1_rates');" in made.text
+    assert "  LEFT OUTER JOIN rates ON (orders.id = rates.id) AND (payments.ts > orders.ts);" in made.text
+    assert [(view.view, view.table, view.columns) for view in made.views] == [("penstock_1_rates", 1, ("id", "rate"))]
+    (query,) = penstock.parse(made.text).queries
+    assert [output.name for output in query.outputs] == ["id", "rate"]
+    asked = script_of(JobLookup("LEFT ANTI", JobFilter(ORDERS, (text("#2 > 1"),)), rates, (text("#1 = #41"),)), [1])
+    assert penstock.check(penstock.parse(asked.text)).verdict == "bounded"
 
 
 def test_every_column_tells_distinct_rows_apart() -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from penstock.analysis.finding import Fix
 from penstock.errors import NotSupportedYet
+from penstock.model.formats import VIEW
 from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
@@ -180,6 +181,8 @@ def _source(stream: Stream) -> str:
 
 
 def _reader(way: str, storage: Storage, columns: str) -> str:
+    if storage.format.lower() == VIEW:
+        return f"spark.table({_string(dict(storage.options).get('name', ''))})"
     options = "".join(f".option({_string(name)}, {_string(value)})" for name, value in storage.options)
     return f"spark.{way}.format({_string(storage.format)}).schema({_string(columns)}){options}.load()"
 

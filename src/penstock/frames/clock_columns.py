@@ -19,6 +19,7 @@ from penstock.frames.job_relations import (
     JobFilter,
     JobJoin,
     JobLeaf,
+    JobLookup,
     JobProject,
     JobRelation,
     JobUnion,
@@ -63,7 +64,7 @@ def clock_columns(relation: JobRelation, leaves: ClockColumns) -> ClockColumns:
             own = {column.number for column in relation.columns}
             known = {number: text for number, text in leaves.worked_out.items() if number in own}
             return ClockColumns(leaves.clocks & own, known)
-        case JobFilter() | JobDistinct():
+        case JobFilter() | JobDistinct() | JobLookup():
             return clock_columns(relation.child, leaves)
         case JobProject():
             return _projected(relation, clock_columns(relation.child, leaves))

@@ -20,6 +20,7 @@ from penstock.frames.job_relations import (
     JobFilter,
     JobJoin,
     JobLeaf,
+    JobLookup,
     JobProject,
     JobRelation,
     JobUnion,
@@ -155,7 +156,7 @@ class _Change:
                 return same[0] if same else None
             case JobJoin():
                 return self._clock(relation.right if relation.kind == "RIGHT OUTER" else relation.left)
-            case JobFilter() | JobDistinct():
+            case JobFilter() | JobDistinct() | JobLookup():
                 return self._clock(relation.child)
             case _:
                 return None

@@ -1,9 +1,10 @@
 """What was read of a job's plan: relations over leaves that Spark reads, with expressions as Spark SQL.
 
-A closed sum type, as Spark's own plan is: leaf, filter, projection, join, groups, distinct rows, union. Columns are
-known by a number (Spark's expression id), which stands once in a plan whatever the names are. In the text of an
-expression the column 7 is spelt `penstock_column_7`: a name that Spark can resolve, so that whoever read the expression
-could ask Spark whether the text means the same, and that is replaced by the name that the column has in the script.
+A closed sum type, as Spark's own plan is: leaf, filter, projection, join, rows looked up in a table, groups, distinct
+rows, union. Columns are known by a number (Spark's expression id), which stands once in a plan whatever the names are.
+In the text of an expression the column 7 is spelt `penstock_column_7`: a name that Spark can resolve, so that whoever
+read the expression could ask Spark whether the text means the same, and that is replaced by the name that the column
+has in the script.
 
 Not decided here: whether a text means what Spark's expression meant. Whoever builds these values has made sure of it.
 """
@@ -113,6 +114,32 @@ class JobJoin:
 
 
 @dataclass(frozen=True)
+class JobTable:
+    """A table, which Spark reads itself."""
+
+    number: int
+    """Which of the tables of the job."""
+    name: str
+    columns: tuple[JobColumn, ...]
+
+
+@dataclass(frozen=True)
+class JobLookup:
+    """Rows looked up in a table; the kind is `INNER`, `LEFT OUTER`, `LEFT SEMI` or `LEFT ANTI`."""
+
+    kind: str
+    child: JobRelation
+    table: JobTable
+    on: tuple[JobExpression, ...]
+
+    @property
+    def columns(self) -> tuple[JobColumn, ...]:
+        """Those of the rows and of the table, or of the rows where the table is only asked."""
+        is_asked = self.kind in ("LEFT SEMI", "LEFT ANTI")
+        return self.child.columns if is_asked else self.child.columns + self.table.columns
+
+
+@dataclass(frozen=True)
 class JobAggregate:
     """One row for each group."""
 
@@ -146,7 +173,22 @@ class JobUnion:
     columns: tuple[JobColumn, ...]
 
 
-JobRelation = JobLeaf | JobFilter | JobProject | JobJoin | JobAggregate | JobDistinct | JobUnion
+JobRelation = JobLeaf | JobFilter | JobProject | JobJoin | JobLookup | JobAggregate | JobDistinct | JobUnion
+
+
+def tables_of(relation: JobRelation) -> tuple[JobTable, ...]:
+    """The tables that are looked into, from left to right."""
+    match relation:
+        case JobLeaf():
+            return ()
+        case JobJoin():
+            return tables_of(relation.left) + tables_of(relation.right)
+        case JobUnion():
+            return tuple(table for member in relation.members for table in tables_of(member))
+        case JobLookup():
+            return (*tables_of(relation.child), relation.table)
+        case _:
+            return tables_of(relation.child)
 
 
 def leaves_of(relation: JobRelation) -> tuple[JobLeaf, ...]:

@@ -25,12 +25,16 @@ from penstock.frames.job_relations import (
     JobFilter,
     JobJoin,
     JobLeaf,
+    JobLookup,
     JobProject,
     JobRelation,
+    JobTable,
     JobUnion,
     leaves_of,
+    tables_of,
 )
 from penstock.frames.needed_columns import pruned
+from penstock.model.formats import VIEW
 from penstock.model.names import fold, quoted
 from penstock.model.schemes import Policy
 
@@ -52,6 +56,15 @@ class JobStream:
 
 
 @dataclass(frozen=True)
+class JobView:
+    """A table of the script: the name of the view that it is read from, and its columns."""
+
+    view: str
+    table: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class JobScript:
     """A job as a script."""
 
@@ -59,6 +72,7 @@ class JobScript:
     streams: tuple[JobStream, ...]
     outputs: tuple[tuple[int, str], ...]
     """The columns asked for, and the names that the answer has them under."""
+    views: tuple[JobView, ...] = ()
 
 
 def script_of(
@@ -83,8 +97,11 @@ def script_of(
         )
     select, names = writer.select(relation, wanted or [relation.columns[0].number], allowed)
     streams = tuple(writer.streams.values())
-    text = "\n\n".join([*(writer.declared(stream) for stream in streams), f"{select};"])
-    return JobScript(f"{text}\n", streams, tuple((number, names[number]) for number in wanted))
+    tables = [writer.declared_table(table) for table in tables_of(relation)]
+    declared = [*(writer.declared(stream) for stream in streams), *(text for text, _ in tables)]
+    text = "\n\n".join([*declared, f"{select};"])
+    views = tuple(view for _, view in tables)
+    return JobScript(f"{text}\n", streams, tuple((number, names[number]) for number in wanted), views)
 
 
 @dataclass(frozen=True)
@@ -123,6 +140,8 @@ class _Writer:
     folders: Mapping[int, str] = field(default_factory=dict)
     """By source, where files of it are."""
     _met: set[int] = field(default_factory=set)
+    _tables: dict[int, str] = field(default_factory=dict)
+    """The names of tables, by their numbers."""
 
     @classmethod
     def over(cls, leaves: Sequence[JobLeaf], read: Mapping[int, set[int]], promises: Sequence[JobPromise]) -> _Writer:
@@ -165,6 +184,14 @@ class _Writer:
         folder = self.folders.get(stream.source)
         using = "" if folder is None else f" USING parquet OPTIONS (path '{folder}', maxFilesPerTrigger '1')"
         return f"CREATE STREAM {quoted(stream.name)} (\n{body}\n){using};"
+
+    def declared_table(self, table: JobTable) -> tuple[str, JobView]:
+        """CREATE TABLE, and the view that it reads."""
+        names = tuple(_told_apart([column.name for column in table.columns]))
+        columns = ", ".join(f"{quoted(name)} {c.type}" for name, c in zip(names, table.columns, strict=True))
+        name = self._tables[table.number]
+        view = JobView(f"penstock_{table.number}_{name}", table.number, names)
+        return f"CREATE TABLE {quoted(name)} ({columns}) USING {VIEW} OPTIONS (name '{view.view}');", view
 
     def select(self, relation: JobRelation, wanted: Iterable[int], hints: str = "") -> tuple[str, dict[int, str]]:
         """A query for columns of a relation, and their names in it."""
@@ -220,6 +247,8 @@ class _Writer:
                 return _Rows(rows.source, names, rows.where, rows.is_join)
             case JobJoin():
                 return self._join(relation)
+            case JobLookup():
+                return self._lookup(relation)
             case _:
                 return self._within(relation)
 
@@ -262,6 +291,18 @@ class _Writer:
             source = f"{left.source}\n  {join.kind} JOIN {beside} ON {on or 'TRUE'}"
         kept = left.names if join.kind in ("LEFT SEMI", "LEFT ANTI") else names
         return _Rows(source, kept, (*left.where, *right.where), is_join=True)
+
+    def _lookup(self, lookup: JobLookup) -> _Rows:
+        rows = self._rows(lookup.child)
+        if rows.where and lookup.kind != "INNER":
+            rows = self._closed(rows, lookup.child.columns)
+        name = self._tables[lookup.table.number] = _free(lookup.table.name, self.taken)
+        shown = _told_apart([column.name for column in lookup.table.columns])
+        own = zip(lookup.table.columns, shown, strict=True)
+        names = {**rows.names, **{column.number: f"{quoted(name)}.{quoted(one)}" for column, one in own}}
+        on = " AND ".join(f"({condition.spelt(names)})" for condition in lookup.on) or "TRUE"
+        kept = rows.names if lookup.kind in ("LEFT SEMI", "LEFT ANTI") else names
+        return _Rows(f"{rows.source}\n  {lookup.kind} JOIN {quoted(name)} ON {on}", kept, rows.where, is_join=True)
 
 
 def _named(leaf: JobLeaf, promises: Sequence[JobPromise]) -> set[int]:

@@ -3,12 +3,13 @@
 Going down from what is asked of the top: a join needs what is needed of it and what its condition reads; a projection
 and a group what is worked out of them; DISTINCT needs every column below, since each tells rows apart; a union the same
 places of every member. A relation of which nothing is needed (its rows are counted, or ask whether there are any) keeps
-one column.
+one column. Tables keep all of theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from penstock.frames.job_relations import (
     JobAggregate,
@@ -18,6 +19,7 @@ from penstock.frames.job_relations import (
     JobFilter,
     JobJoin,
     JobLeaf,
+    JobLookup,
     JobProject,
     JobRelation,
     JobUnion,
@@ -48,6 +50,8 @@ def pruned(relation: JobRelation, needed: Iterable[int], read: dict[int, set[int
             below = wanted | _read_by(relation.on)
             left, right = pruned(relation.left, below, read), pruned(relation.right, below, read)
             return JobJoin(relation.kind, left, right, relation.on)
+        case JobLookup():
+            return replace(relation, child=pruned(relation.child, wanted | _read_by(relation.on), read))
         case JobDistinct():
             return JobDistinct(pruned(relation.child, (c.number for c in relation.columns), read))
         case JobUnion():

@@ -11,7 +11,15 @@ from penstock.analysis.reasons import WhyOpen
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.explain.reason_words import told
 from penstock.frames.job_hints import NO_HINTS, JobHints
-from penstock.jobs.job_scripts import adopted_source, read_job, require_known, require_mode, script_in
+from penstock.jobs.job_scripts import (
+    adopted_source,
+    lag_of,
+    read_job,
+    remembered_for_ever,
+    require_known,
+    require_mode,
+    script_in,
+)
 from penstock.jobs.verdicts import usual_fix
 
 if TYPE_CHECKING:
@@ -45,7 +53,7 @@ def adopt(
     from penstock.spark.frames.adopted_before import AdoptedOf, note_adopted_of  # noqa: PLC0415 - with Spark
 
     answer, observation = put_together(read, query, mode, allow_unbounded=allow_unbounded)
-    note_adopted_of(observation, AdoptedOf(frame, query, hints))
+    note_adopted_of(observation, AdoptedOf(frame, query, hints), answer)
     return answer
 
 
@@ -66,14 +74,12 @@ def put_together(
     from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
     from penstock.spark.stream import assemble  # noqa: PLC0415
 
-    endless = [one for _, one in read.deduplications if not one.forgets]
-    if endless and not allow_unbounded:
-        raise UsageError(
-            told(WhyOpen.REMEMBERED_FOR_EVER(endless[0].columns)), hint="or allow_unbounded=True, as Spark does"
-        )
     script = script_in(read, query)
-    require_mode(script.queries[0], mode)
     chosen = script.queries[0]
+    endless = remembered_for_ever(read, chosen)
+    if endless is not None and not allow_unbounded:
+        raise UsageError(told(WhyOpen.REMEMBERED_FOR_EVER(endless)), hint="or allow_unbounded=True, as Spark does")
+    require_mode(chosen, mode)
     refuse_calendar_days(read.session, chosen)
     try:
         plan = scripts.runnable_plan(chosen, check_query(chosen), allow_unbounded=allow_unbounded).over_batches
@@ -82,10 +88,12 @@ def put_together(
         if usual is None:
             raise
         raise type(error)(error.message, hint=f"write, in the job: {'; '.join(usual)}") from None
-    with no_log_of_errors():
-        assembled = assemble(read.session, script, chosen, plan, inputs=read.inputs(read_as))
+    with no_log_of_errors(), read.tables():
+        lag = lag_of(read, chosen)
+        inputs = read.inputs(read_as, marked=read.deduplicated is None)
+        assembled = assemble(read.session, script, chosen, plan, inputs=inputs)
     note_adopted(chosen, plan, assembled)
-    return read.over(assembled.answer), assembled.observation
+    return read.over(assembled.answer, lag), assembled.observation
 
 
 def metrics(query: StreamingQuery) -> MetricsTable:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from penstock import compile as scripts
+from penstock.analysis.answer_lag import answer_lag
 from penstock.errors import NotSupportedYet, ScriptErrors, UsageError
 from penstock.explain.pyspark_code import script_code
 from penstock.frames.job_hints import NO_HINTS, JobHints
@@ -68,6 +69,19 @@ def parsed(read: ReadFrame, written: str | None = None) -> Script:
             detail="; ".join([first.place.text.strip(), *(f"in the job: {place}" for place in read.job.places)]),
             hint=first.hint or "leave this query to Spark as it is",
         ) from None
+
+
+def lag_of(read: ReadFrame, query: Query) -> int | None:
+    """The milliseconds by which rows of the answer may come late to what deduplicates it; None if none are known."""
+    ticks = None if read.forgetting is None else answer_lag(query, read.forgetting)
+    return None if ticks is None else -(-ticks // 1000)
+
+
+def remembered_for_ever(read: ReadFrame, query: Query) -> tuple[str, ...] | None:
+    """The columns by which Spark deduplicates without an end, below or on top; None if it does not."""
+    if read.deduplicated is not None and lag_of(read, query) is None:
+        return read.deduplicated
+    return next((one.columns for _, one in read.deduplications if not one.forgets), None)
 
 
 def require_frame_for(job: Script | DataFrame, hints: JobHints) -> None:

@@ -75,7 +75,8 @@ def profile(frame: DataFrame, *, rows: int = 100_000) -> JobProfile:
             written_leaf(given[stream.name], home / f"stream_{stream.source}", rows, _PROFILED_BATCHES)
         progress = Progress(sys.stderr)
         try:
-            found = profile_with(read.session, script, progress)
+            with read.tables():
+                found = profile_with(read.session, script, progress)
         finally:
             progress.close()
     return JobProfile(found, sum(count for _, count in found.rows))

@@ -17,7 +17,8 @@ from penstock.explain.block_text import of_all_blocks
 from penstock.explain.pyspark_code import fix_code
 from penstock.explain.shown import Explanation, ShownVerdict
 from penstock.frames.job_hints import JobHints
-from penstock.jobs.job_scripts import adopted_source, read_job, require_frame_for, script_in
+from penstock.jobs.job_scripts import adopted_source, lag_of, read_job, require_frame_for, script_in
+from penstock.model.query import Query
 from penstock.model.script import Script
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[Job
         job, query, hints = source.frame, query or source.query, hints or source.hints
     read = read_job(job, hints)
     asked = script_in(read, query)
-    verdict = _with_own_state(_with_job_fixes(_without_doubt(scripts.check(asked), read), read, hints), read)
+    verdict = _with_job_fixes(_without_doubt(scripts.check(asked), read), read, hints)
+    verdict = _with_own_state(verdict, read, asked.queries[0])
     from penstock.spark.calendar_days import calendar_obstacle  # noqa: PLC0415 - with Spark
 
     if (obstacle := calendar_obstacle(read.session, asked.queries[0])) is not None:
@@ -111,12 +113,15 @@ def _without_doubt(verdict: Verdict, read: ReadFrame) -> Verdict:
     )
 
 
-def _with_own_state(verdict: Verdict, read: ReadFrame) -> Verdict:
+def _with_own_state(verdict: Verdict, read: ReadFrame, query: Query) -> Verdict:
     """The verdict with the state that stays Spark's: of deduplications, and of functions of the user's."""
+    kept = [(stream, one.columns, one.forgets) for stream, one in read.deduplications]
+    if read.deduplicated is not None:
+        kept.append(("the answer", read.deduplicated, lag_of(read, query) is not None))
     found: list[StateFinding] = []
-    for stream, one in read.deduplications:
-        finding: Finding = Unbounded((WhyOpen.REMEMBERED_FOR_EVER(one.columns),))
-        if one.forgets:
+    for stream, columns, forgets in kept:
+        finding: Finding = Unbounded((WhyOpen.REMEMBERED_FOR_EVER(columns),))
+        if forgets:
             finding = Bounded(BoundedBy.FORGOTTEN_BY_SPARK(), Means.PURGE)
         found.append(StateFinding(stream, "(dropDuplicates)", finding))
     for name in read.job.functions:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from penstock.model.names import fold, nearest
 
+VIEW = "view"
+"""What a table is read as that is a view of the session, or a table of its catalog; the option `name` says which."""
 FORMATS = (
+    VIEW,
     *("parquet", "orc", "avro", "csv", "json", "text", "xml", "binaryFile", "kafka", "delta", "iceberg", "hudi"),
     *("jdbc", "rate", "rate-micro-batch", "socket", "console", "noop", "memory", "statestore", "foreachBatch"),
     *("kinesis", "pulsar", "eventhubs", "pubsub", "mongodb", "cassandra", "bigquery", "snowflake", "redshift"),

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError
+from penstock.model.formats import VIEW
 from penstock.model.names import quoted
 from penstock.model.stream import Column, Storage, Stream
 from penstock.model.types import DataType, Kind
@@ -27,14 +28,17 @@ def read_table(spark: SparkSession, name: str, columns: tuple[tuple[str, str], .
     # Of the types only the texts are asked.
     typed = tuple(Column(column, DataType(Kind.VARIANT, kind)) for column, kind in columns)
     table = Stream(name, typed, storage=storage)
-    require_columns(spark, table, what="table", all_as=declared_in_files(table))
+    is_view = storage.format.lower() == VIEW
+    if not is_view:
+        require_columns(spark, table, what="table", all_as=declared_in_files(table))
     try:
-        frame = reader_of(spark.read, table).load()
+        frame = spark.table(dict(storage.options).get("name", name)) if is_view else reader_of(spark.read, table).load()
     except SPARK_ERRORS as error:
         raise DataError(
             f"cannot read table {name}", detail=what_it_says(error), hint="see its USING and OPTIONS"
         ) from error
-    frame, _ = judged(frame, table, what="table")
+    if not is_view:
+        frame, _ = judged(frame, table, what="table")
     if storage.format.lower() in FILES:
         return frame.select(*(F.col(quoted(column)) for column, _ in columns))
     found = {column.casefold(): column for column in frame.columns}

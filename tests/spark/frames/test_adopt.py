@@ -84,6 +84,11 @@ JOBS: dict[str, Job] = {
         F.expr("p.ak = q.key.bk AND bts BETWEEN p.ats AND ats + INTERVAL 4 SECONDS"),
         "left_outer",
     ),
+    "structs, arrays and maps of an outer join": lambda s: s.a.withColumn("p", F.struct("an", F.struct("ak"))).join(
+        s.b.select("bk", "bts", F.array("bn", F.lit(None)).alias("l"), F.create_map(F.lit("n"), "bn").alias("m")),
+        F.expr(NEAR),
+        "left_outer",
+    ),
     "union of missing columns": lambda s: (
         s.a.unionByName(s.c.toDF("ak", "cn", "ats"), allowMissingColumns=True)
         .where("an IS NULL OR cn IS NULL")
@@ -102,6 +107,13 @@ JOBS: dict[str, Job] = {
         .join(names(s), F.expr("ak = id AND (bn > id OR an > 1)"))
         .groupBy(F.window("ats", "4 seconds"), "name")
         .agg(F.sum("bn"))
+    ),
+    "outer table by columns of both": lambda s: (
+        s.a.join(s.b, F.expr(NEAR), "left_outer")
+        .drop("bts")
+        .join(names(s), F.expr("ak = id AND bn > id"), "left_outer")
+        .groupBy(F.window("ats", "4 seconds"), "name")
+        .agg(F.sum("bn"), F.count("*"))
     ),
     "table above groups": lambda s: (
         s.a.groupBy(F.window("ats", "4 seconds"), "ak").count().join(names(s), F.expr("ak = id"), "left")
@@ -196,6 +208,16 @@ def test_a_join_with_a_table_stays_below_or_on_top(spark: SparkSession, s: Strea
     above = s.a.join(s.b, F.expr(NEAR)).join(table, F.expr("ak = id"), "left")
     assert "name" not in to_sql(above)
     assert penstock.adopt(above).dtypes == above.dtypes
+
+
+def test_a_table_by_columns_of_both_streams_is_looked_into_by_spark(spark: SparkSession, s: Streams) -> None:
+    looked_up = JOBS["outer table by columns of both"](s)
+    text = to_sql(looked_up)
+    assert "CREATE TABLE" in text
+    assert "LEFT OUTER JOIN" in text
+    assert penstock.check(looked_up).verdict == "bounded"
+    assert penstock.adopt(looked_up).dtypes == looked_up.dtypes
+    assert not [one.name for one in spark.catalog.listTables() if one.name.startswith("penstock_")]
 
 
 def test_unbounded_jobs_are_refused_unless_allowed(s: Streams) -> None:

@@ -80,18 +80,22 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
         NotSupportedYet,
         "the expression rand.* AS u cannot be read; it stands above line 1 of the SQL: ak = bk",
     ),
-    "dedup above a join": (
-        lambda s: s.a.join(s.b, F.expr(NEAR)).dropDuplicates(["ak", "ats"]),
+    "dedup above an outer join": (
+        lambda s: s.a.join(s.b, F.expr(NEAR), "left_outer").dropDuplicates(["ak", "ats"]),
         NotSupportedYet,
-        "dropDuplicates by some of the columns of a joined stream, with others read above it, cannot be read",
+        "dropDuplicates by some of the columns of joined streams, with others read above it, cannot be read",
     ),
-    "table of both": (
+    "dedup within the watermark of joined streams": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).drop("bts").dropDuplicatesWithinWatermark(["ak"]),
+        NotSupportedYet,
+        "dropDuplicatesWithinWatermark above what keeps state cannot be read(.|\n)*before they are joined",
+    ),
+    "a table that keeps its rows": (
         lambda s: (
-            s.a.join(s.b, F.expr(NEAR)).join(names(s), F.expr("ak + bn = id"), "left_outer").groupBy("name").count()
+            s.a.join(s.b, F.expr(NEAR)).join(names(s), F.expr("ak + bn = id"), "right_outer").groupBy("name").count()
         ),
         NotSupportedYet,
-        "a join with a table above what keeps state cannot be read, at line 1 of the SQL: ak \\+ bn = id(.|\n)*"
-        "join the table with one of the streams",
+        "a RIGHT OUTER join that keeps the rows of a table cannot be read, at line 1 of the SQL: ak \\+ bn = id",
     ),
     "two watermarks": (
         lambda s: s.a.withWatermark("ats", "9 seconds").join(s.b, F.expr(NEAR)),

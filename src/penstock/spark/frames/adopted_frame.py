@@ -7,6 +7,7 @@ carry them. Their types must be those that Spark gave them, or nothing is put to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from penstock.frames.job_relations import JobRelation, leaves_of
 from penstock.frames.job_script import JobPromise, JobScript, script_of
 from penstock.model.names import quoted
 from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, number_of, output
+from penstock.spark.frames.deduplicated_answers import clock_of, deduplicated, names_of_keys, without_watermarks
 from penstock.spark.frames.deduplications import Deduplication, deduplications
 from penstock.spark.frames.heartbeats import hidden_clock, with_heartbeats
 from penstock.spark.frames.kept_state import holds_state
@@ -43,9 +45,22 @@ class ReadFrame:
 
     @property
     def deduplications(self) -> tuple[tuple[str, Deduplication], ...]:
-        """What Spark deduplicates itself, by the name of the stream."""
+        """What Spark deduplicates itself below, by the name of the stream."""
         leaves = self.job.leaves
         return tuple((one.name, found) for one in self.script.streams for found in deduplications(leaves[one.source]))
+
+    @property
+    def deduplicated(self) -> tuple[str, ...] | None:
+        """The columns that the answer is deduplicated by; None if it is not."""
+        found = deduplicated(self.job.path)
+        return None if found is None else names_of_keys(found)
+
+    @property
+    def forgetting(self) -> str | None:
+        """The column of the answer by whose watermark Spark could forget what it deduplicates there."""
+        found = deduplicated(self.job.path)
+        clock = None if found is None else clock_of(found)
+        return None if clock is None else dict(self.script.outputs).get(clock)
 
     def usual_fixes(self) -> Iterator[JobFix]:
         """What a Spark user would change to bound it."""
@@ -73,13 +88,24 @@ class ReadFrame:
         return script_of(relation, [number_of(one) for one in self.job.wanted], self.job.promises, hints).text
 
     def inputs(
-        self, read_as: Callable[[Node], Node] = lambda leaf: leaf, script: JobScript | None = None
+        self,
+        read_as: Callable[[Node], Node] = lambda leaf: leaf,
+        script: JobScript | None = None,
+        *,
+        marked: bool = True,
     ) -> Mapping[str, DataFrame]:
         """The leaves as DataFrames, by the names of their streams, with the columns that these declare.
 
-        With `read_as` another plan is read in the place of each leaf; with `script` for the streams of that one.
+        With `read_as` another plan is read in the place of each leaf; with `script` for the streams of that one. Not
+        `marked`, none has a watermark.
         """
         catalyst = Catalyst(self.session)
+        if not marked:
+            with_marks = read_as
+
+            def read_as(leaf: Node) -> Node:
+                return without_watermarks(with_marks(leaf), catalyst)
+
         found = {}
         for stream in (script or self.script).streams:
             leaf = self.job.leaves[stream.source]
@@ -91,6 +117,19 @@ class ReadFrame:
             )
         return found
 
+    @contextmanager
+    def tables(self) -> Iterator[None]:
+        """With the tables that are looked into as views of the session, for as long as the script's are made plans."""
+        catalyst = Catalyst(self.session)
+        try:
+            for view in self.script.views:
+                table = catalyst.frame(self.job.tables[view.table - 1])
+                table.toDF(*view.columns).createOrReplaceTempView(view.view)
+            yield
+        finally:
+            for view in self.script.views:
+                self.session.catalog.dropTempView(view.view)
+
     def _with_heartbeats(self, rows: DataFrame, leaf: Node, read_as: Callable[[Node], Node]) -> DataFrame:
         mark = hidden_clock(leaf)
         assert mark is not None
@@ -99,9 +138,15 @@ class ReadFrame:
         times = [place for place, attribute in enumerate(output(leaf)) if delay_of(attribute) is not None]
         return with_heartbeats(rows, clock.select(f"at_{marked}"), times[0])
 
-    def over(self, answer: DataFrame) -> DataFrame:
-        """The DataFrame with the answer of the script in the place of what was read."""
+    def over(self, answer: DataFrame, lag: int | None = None) -> DataFrame:
+        """The DataFrame with the answer of the script in the place of what was read.
+
+        With `lag`, its rows are at most so many milliseconds behind, in the column that `forgetting` says.
+        """
         catalyst = Catalyst(self.session)
+        if lag is not None and self.forgetting is not None:
+            # A row whose time is exactly that of a watermark is late.
+            answer = answer.withWatermark(self.forgetting, f"{lag + 1} milliseconds")
         plan = answer._jdf.queryExecution().analyzed()
         given = {str(attribute.name()): attribute for attribute in output(plan)}
         names = dict(self.script.outputs)

@@ -6,10 +6,11 @@ Three parts of a plan, from below:
   `dropDuplicates` on top of such a one, which gives a row at once or never, so that what its input promises holds of
   it. They stay Spark's own. A union of streams with watermarks is no leaf: each member keeps its own clock.
 - **the region** that is read: joins of streams, groups, distinct rows, unions, and between them filters and columns.
-- **above**: what lies on top and keeps no state, or one of the user's own that asks for no event time. It is put back
-  on the answer. Filters and columns right above a join are read with it, since they say which rows must meet and which
-  columns are needed; a filter of which only a part can be read is read in that part, and stays above as a whole. What
-  of the condition of an inner join on top cannot be read becomes such a filter.
+- **above**: what lies on top and keeps no state, or one of the user's own that asks for no event time, or that of a
+  deduplication (`deduplicated_answers`). It is put back on the answer. Filters and columns right above a join are read
+  with it, since they say which rows must meet and which columns are needed; a filter of which only a part can be read
+  is read in that part, and stays above as a whole. What of the condition of an inner join on top cannot be read becomes
+  such a filter.
 
 A node is read only if all that it says is (its expressions: `expression_texts`); any other node that keeps state is
 refused with its place. What Spark notes with an attribute says which columns have a watermark.
@@ -30,8 +31,10 @@ from penstock.frames.job_relations import (
     JobFilter,
     JobJoin,
     JobLeaf,
+    JobLookup,
     JobProject,
     JobRelation,
+    JobTable,
     JobUnion,
     leaves_of,
     placeholder,
@@ -39,13 +42,19 @@ from penstock.frames.job_relations import (
 from penstock.frames.job_script import JobPromise
 from penstock.model.names import fold
 from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output
+from penstock.spark.frames.deduplicated_answers import (
+    deduplicated,
+    reads_others,
+    require_alone,
+    unread_deduplication,
+)
 from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.heartbeats import PASSES, hidden_clock
 from penstock.spark.frames.kept_state import holds_state, is_own_state, keeps_state
 from penstock.spark.frames.leaves import is_left_to_spark, unites_clocks
 from penstock.spark.frames.promised_plans import PromisedPlan, is_same
 from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of
-from penstock.spark.frames.source_names import name_of
+from penstock.spark.frames.source_names import name_of, name_of_table
 from penstock.spark.frames.struct_fields import StructFields
 from penstock.spark.frames.tables_below import with_table_below
 from penstock.spark.frames.unread_nodes import PER_BATCH, unread, unread_aggregate_hint, unread_node, words_of
@@ -81,6 +90,8 @@ class PlanReader:
     texts: ExpressionTexts = field(init=False)
     fields: StructFields = field(init=False)
     leaves: list[Node] = field(default_factory=list)
+    tables: list[Node] = field(default_factory=list)
+    """The tables that the answers of joins are looked up in."""
     plan: Node = None
     windows: dict[int, LeafWindow] = field(default_factory=dict)
     """The windows of time among the columns of the leaves."""
@@ -105,7 +116,7 @@ class PlanReader:
         self.fields = StructFields(self.catalyst, plan)
         path: list[Node] = []
         node = plan
-        while not keeps_state(node) or is_own_state(node):
+        while not keeps_state(node) or is_own_state(node) or self._stays_on_top(node, path):
             below = [child for child in children(node) if holds_state(child)]
             if len(below) != 1 or kind(node) == "Union":
                 break
@@ -115,12 +126,12 @@ class PlanReader:
             (node,) = below
         if is_own_state(node):
             raise unread_node(node)
-        if not holds_state(node):
-            # Nothing keeps state: the whole plan is one leaf.
+        if not holds_state(node) or (is_left_to_spark(node) and self._stays_below(node)):
+            # Nothing keeps state but what Spark deduplicates: the whole plan is one leaf.
             return ReadJob(self._leaf(plan), tuple(self.leaves), (), plan, (), plan)
         node = self._lifted(node, path)
         relation = self._relation(node)
-        while path and isinstance(relation, JobJoin | JobFilter | JobProject):
+        while path and isinstance(relation, JobJoin | JobLookup | JobFilter | JobProject):
             above = self._above(path[-1], relation)
             if above is None:
                 break
@@ -128,7 +139,20 @@ class PlanReader:
             if not is_whole:
                 break
             node = path.pop()
-        return ReadJob(relation, tuple(self.leaves), self._promises(), node, tuple(path), plan, self._unsaid(relation))
+        on_top = deduplicated(path)
+        if on_top is not None:
+            require_alone(on_top, relation, self.leaves)
+        unsaid = self._unsaid(relation)
+        return ReadJob(
+            relation, tuple(self.leaves), self._promises(), node, tuple(path), plan, unsaid, tuple(self.tables)
+        )
+
+    def _stays_on_top(self, node: Node, path: Sequence[Node]) -> bool:
+        """Whether a node deduplicates the answer of joins, and is put back on it."""
+        return deduplicated(path) is None and not is_left_to_spark(node) and reads_others(self.plan, node)
+
+    def _stays_below(self, node: Node) -> bool:
+        return reads_others(self.plan, node) and not (self.promised and self._holds_promise(node))
 
     def _unsaid(self, relation: JobRelation) -> tuple[str, ...]:
         columns = [column for leaf in leaves_of(relation) for column in leaf.columns if column.number in self.unsaid]
@@ -286,11 +310,7 @@ class PlanReader:
                     "a join with a table above what is promised",
                     "promise it of what that join gives, or join the table after the streams",
                 )
-            raise unread(
-                node,
-                "a join with a table above what keeps state",
-                "join the table with one of the streams before they meet, by what it shares with that one",
-            )
+            return self._lookup(node, written)
         condition = node.condition()
         sides = self._relation(left), self._relation(right)
         known = {column.number for side in sides for column in side.columns}
@@ -298,6 +318,23 @@ class PlanReader:
         on = tuple(self._needed(part, node) for part in asked)
         told = [near(part, self.windows) or self._asked((text,), *sides) for part, text in zip(asked, on, strict=True)]
         return JobJoin(_KINDS[written], *sides, tuple(text for texts in told for text in texts))
+
+    def _lookup(self, node: Node, written: str) -> JobRelation:
+        """A join with a table by columns of several streams, which Spark makes with their answer."""
+        left, right = children(node)
+        stream, table = (left, right) if left.isStreaming() else (right, left)
+        looked_up = ("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI")
+        if written not in (looked_up if stream is left else ("INNER", "CROSS", "RIGHT OUTER")):
+            raise unread(node, f"a {written} join that keeps the rows of a table")
+        below = self._relation(stream)
+        condition = node.condition()
+        asked = self.texts.conjuncts(condition.get()) if condition.isDefined() else []
+        on = self._asked([self._needed(part, node) for part in asked], below)
+        self.tables.append(table)
+        told = JobTable(len(self.tables), name_of_table(table), tuple(map(column_of, output(table))))
+        return JobLookup(
+            "LEFT OUTER" if stream is right and written == "RIGHT OUTER" else _KINDS[written], below, told, on
+        )
 
     def _aggregate(self, node: Node) -> JobRelation:
         child = node.child()
@@ -330,17 +367,10 @@ class PlanReader:
         return tuple(map(known.said, texts))
 
     def _distinct(self, node: Node) -> JobRelation:
+        if reads_others(self.plan, node):
+            raise self._unread_above_promise(node) if self._is_above_promise(node) else unread_deduplication(node)
         keys = {number_of(key) for key in items(node.keys())}
         shown = [attribute for attribute in output(node) if number_of(attribute) in keys]
-        others = {number_of(attribute) for attribute in output(node)} - keys
-        if others & _read_above(self.plan, node):
-            if self._is_above_promise(node):
-                raise self._unread_above_promise(node)
-            raise unread(
-                node,
-                "dropDuplicates by some of the columns of a joined stream, with others read above it,",
-                "deduplicate the streams before they are joined, or select the columns that tell rows apart",
-            )
         # Of rows that agree on these columns any may be kept: they are all that is read of it.
         columns = tuple((column_of(one), JobExpression.of(column_of(one))) for one in shown)
         return JobDistinct(projected(self._relation(node.child()), columns, self.known))
@@ -355,15 +385,3 @@ class PlanReader:
                 hint = "promise it of what this gives: what is promised is read from there on"
             raise unread(node, f"the expression {expression.sql()}", hint, expression)
         return text
-
-
-def _read_above(plan: Node, below: Node) -> set[int]:
-    """The columns that a plan gives, and that its nodes outside of a sub-plan read."""
-
-    def read(node: Node) -> set[int]:
-        if node.equals(below):
-            return set()
-        own = {number_of(attribute) for attribute in items(node.references().toSeq())}
-        return own.union(*map(read, children(node)))
-
-    return read(plan) | {number_of(attribute) for attribute in output(plan)}

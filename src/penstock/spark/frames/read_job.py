@@ -13,7 +13,17 @@ from penstock.spark.frames.unread_nodes import words_of
 
 TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
 """Nodes that say nothing of rows."""
-_BY_NAME = (*TRANSPARENT, "Project", "Filter", "Join", "Generate", "EventTimeWatermark", "MapInPandas", "MapInArrow")
+_BY_NAME = (
+    *TRANSPARENT,
+    "Project",
+    "Filter",
+    "Join",
+    "Generate",
+    "EventTimeWatermark",
+    "MapInPandas",
+    "MapInArrow",
+    "Deduplicate",
+)
 """Nodes that read columns by name, and only those that they refer to."""
 
 
@@ -33,6 +43,8 @@ class ReadJob:
     """All of it."""
     unsaid: tuple[str, ...] = ()
     """Columns that conditions or keys read, and that are worked out of a watermark's, nobody can say how."""
+    tables: tuple[Node, ...] = ()
+    """The tables that are looked into, by their numbers, which begin at 1."""
 
     @property
     def functions(self) -> tuple[str, ...]:

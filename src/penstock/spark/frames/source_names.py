@@ -26,6 +26,16 @@ def name_of(plan: Node) -> str:
         plan = below[0]
 
 
+def name_of_table(plan: Node) -> str:
+    """The name of a sub-plan that is no stream."""
+    while kind(plan) != "SubqueryAlias":
+        below = children(plan)
+        if len(below) != 1:
+            return "table"
+        (plan,) = below
+    return _word(str(plan.alias())) or "table"
+
+
 def options_of(relation: Node) -> dict[str, str]:
     """The options that a job gave a source, by their names in lower case; empty if it says nothing of them."""
     if kind(relation) == "StreamingRelation":

@@ -76,7 +76,7 @@ def test_a_band_closes_a_stream_whose_event_time_is_ordered_in_rows_in_time_or_a
     assert verdict.purge.streams == (("a", True), ("b", True))
     first = bounded(verdict.streams[0].finding, Means.PURGE)
     assert first.rows is None
-    assert told(first.bound) == "a row leaves once b.ts has passed a.ts + 5 SECONDS"
+    assert told(first.bound) == "a row is kept until b.ts has passed a.ts + 5 SECONDS"
     assert each_told(first.because) == ("b.ts <= a.ts + INTERVAL 5 SECONDS", ordered.on("b"))
 
 
@@ -166,7 +166,7 @@ def test_a_foreign_key_closes_nothing_without_a_key_or_a_cluster_of_its_parent()
     child = source(keyed("a", ForeignKey(("k",), "b", ("k",))))
     open_end(findings(query([child, source(keyed("b"))], "a.k = b.k"))["a"])
     key = bounded(findings(query([child, source(keyed("b", PrimaryKey(("k",))))], "a.k = b.k"))["a"], Means.PURGE)
-    assert told(key.bound) == "a row leaves once the row of b that it names has arrived"
+    assert told(key.bound) == "a row is kept until the row of b that it names has arrived"
     assert each_told(key.because) == ("PRIMARY KEY (k) ON b", "FOREIGN KEY (k) REFERENCES b (k) ON a")
     bounded(findings(query([child, source(keyed("b", Clustered("k", Rows(3))))], "a.k = b.k"))["a"], Means.PURGE)
 

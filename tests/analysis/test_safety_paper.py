@@ -48,8 +48,8 @@ def test_example_1_an_item_leaves_by_its_punctuation_and_a_bid_by_the_key_of_its
     )
     assert safe(verdict) == {"item": True, "bid": True}
     assert [told(entry.finding.bound) for entry in verdict.streams if isinstance(entry.finding, Bounded)] == [
-        "a row leaves once a punctuation of bid has closed bid.itemid = item.itemid",
-        "a row leaves once the row of item that it names has arrived",
+        "a row is kept until a punctuation of bid has closed bid.itemid = item.itemid",
+        "a row is kept until the row of item that it names has arrived",
     ]
 
 
@@ -66,7 +66,7 @@ def test_example_1_the_group_of_an_item_leaves_with_its_punctuation() -> None:
     groups = verdict.streams[-1].finding
     assert isinstance(groups, Bounded)
     assert told(groups.bound) == (
-        "a group leaves once a punctuation of bid has closed its bid.itemid and the rows of bid with it have left"
+        "a group is kept until a punctuation of bid has closed its bid.itemid and the rows of bid with it have left"
     )
     by_seller = check_query(summed.with_block(replace(summed.block, group_by=(ref("item.sellerid"),))))
     assert by_seller.streams[-1].finding.verdict == "undecided"
@@ -97,7 +97,7 @@ def test_figure_3_and_4_a_tuple_of_s1_is_purged_over_s2_to_s3() -> None:
     first = check_query(of).streams[0].finding
     assert isinstance(first, Bounded)
     assert told(first.bound) == (
-        "a row leaves once a punctuation of S2 has closed S2.B = S1.B, "
+        "a row is kept until a punctuation of S2 has closed S2.B = S1.B, "
         "and for each row of S2 that it met, a punctuation of S3 has closed S3.C = S2.C"
     )
 

@@ -94,7 +94,7 @@ def test_groups_of_a_window_leave_once_the_clock_has_passed_it() -> None:
     median = Aggregate("median", ref("a.v"))
     found = bounded(findings(query([source(CLOCK)], select=[median], group_by=[MINUTE, "a.k"]))["(groups)"])
     assert (found.means, found.rows) == (Means.PURGE, None)
-    assert told(found.bound) == "a group leaves once the clock of a has passed its window"
+    assert told(found.bound) == "a group is kept until the clock of a has passed its window"
 
 
 def test_a_window_over_a_stream_without_order_names_the_order_as_its_fix() -> None:
@@ -143,7 +143,7 @@ def test_where_there_is_never_a_result_nothing_is_remembered() -> None:
 def test_a_clock_that_rows_arrive_by_is_cited_as_that() -> None:
     arriving = stream("a", "k BIGINT, ts TIMESTAMP", time="ts", arrives="ts")
     found = bounded(findings(query([source(arriving)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
-    assert told(found.bound) == "a row leaves once the clock of a has passed it"
+    assert told(found.bound) == "a row is kept until the clock of a has passed it"
     assert "ARRIVES BY ts ON a" in each_told(found.because)
 
 

@@ -1,7 +1,7 @@
 """The oracle for DISTINCT and GROUP BY bounded by time: a value that its clock has passed does not come again.
 
 The queries and histories are those of test_purge_oracle.py, asked for the distinct event times of `a`. Where the
-verdict says that such a row leaves once the clock of `a` has passed it, a value v is picked, the clock of `a` passes
+verdict says that such a row is kept until the clock of `a` has passed it, a value v is picked, the clock of `a` passes
 v, and for every row of `a` with it the streams move on as its own bound says. From then on no continuation that keeps
 the declarations may add or take back a result with `a.n = v`, by the naive evaluator: the memory of v is not needed
 any more.

@@ -21,7 +21,7 @@ TWO = ("a (k BIGINT, v BIGINT)", "b (k BIGINT, w BIGINT)")
             ("a (k BIGINT, FOLLOWS b (k) ON (k) WITHIN 9 ROWS)", TWO[1]),
             "SELECT a.k FROM a, b WHERE a.k = b.k",
             Means.PURGE,
-            "a row leaves once 9 more rows of b have arrived",
+            "a row is kept until 9 more rows of b have arrived",
             None,
         ),
         (TWO, "SELECT b.w FROM a, b WHERE a.k = b.k AND a.k IN (1, 2, 3)", Means.SYNOPSIS, "3 distinct rows", 3),

@@ -25,7 +25,7 @@ def test_the_plan_says_of_a_band_what_the_bound_says() -> None:
     finding = verdict.streams[0].finding
     assert isinstance(finding, Bounded)
     assert when_closed(plan, closer) == "b.ts has passed a.ts + 9"
-    assert told(finding.bound) == f"a row leaves once {when_closed(plan, closer)}"
+    assert told(finding.bound) == f"a row is kept until {when_closed(plan, closer)}"
     assert any(when_closed(plan, closer) in rule for rule in purge_rules(plan, plan.by_alias["a"]))
 
 

@@ -58,7 +58,7 @@ def test_names_are_no_markup() -> None:
 @pytest.mark.parametrize(
     ("of", "says"),
     [
-        (ordered(f"SELECT a.k FROM a, b WHERE {BAND};"), "Exact; rows leave once no result can need them."),
+        (ordered(f"SELECT a.k FROM a, b WHERE {BAND};"), "Exact; rows are kept until no result can need them."),
         (bare("SELECT a.k FROM a, b WHERE a.k = b.k;"), "The state of a and b grows without limit."),
         (
             bare("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k AND a.n < b.n;"),

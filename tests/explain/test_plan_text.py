@@ -18,7 +18,7 @@ def test_a_script_without_a_query_has_nothing_to_plan() -> None:
 def test_each_stream_is_told_with_what_is_kept_and_what_lets_it_go() -> None:
     of = ordered(f"SELECT a.n FROM a, b WHERE {BAND};")
     text = _text(of)
-    assert text.startswith("✓ query_1: BOUNDED - exact; rows leave once no result can need them")
+    assert text.startswith("✓ query_1: BOUNDED - exact; rows are kept until no result can need them")
     for source in of.plans[0].sources:
         assert kept_text(source) in " ".join(text.split())
         assert bound_text(finding_of(of.verdicts[0], source.alias)) in " ".join(text.split())

@@ -66,10 +66,10 @@ def test_every_kind_is_of_use() -> None:
         (WhyOpen.ENDLESS_COLUMNS(["a.x", "b.y"]), "a.x, b.y have no finite domain"),
         (Because.IS_OF_TYPE("{x}", "{0}", "STRING"), "{x} of {0} is STRING"),
         (
-            BoundedBy.LEAVES_ONCE(
+            BoundedBy.KEPT_UNTIL(
                 [WaitsUntil.KEY_ARRIVED("b"), WaitsUntil.FOR_EACH_MET(["b"], WaitsUntil.ROWS_ARRIVED(1, "c"))]
             ),
-            "a row leaves once the row of b that it names has arrived, and for each row of b that it met, 1 more row "
+            "a row is kept until the row of b that it names has arrived, and for each row of b that it met, 1 more row "
             "of c has arrived",
         ),
     ],
@@ -80,5 +80,5 @@ def test_words_are_put_together(reason: Reason | str, text: str) -> None:
 
 
 def test_a_reason_is_the_same_after_a_round_trip_through_json() -> None:
-    reason = BoundedBy.LEAVES_ONCE([WaitsUntil.PASSED("b.t", "a.t"), WaitsUntil.WINDOW_LEFT(2, "c")])
+    reason = BoundedBy.KEPT_UNTIL([WaitsUntil.PASSED("b.t", "a.t"), WaitsUntil.WINDOW_LEFT(2, "c")])
     assert decode(Reason, encode(reason)) == reason

@@ -40,7 +40,7 @@ def said(select: str, held: dict[str, int]) -> list[str]:
         (
             f"window(a.ts, '5 minutes') AS w, count(*) AS c FROM a, b WHERE {BAND} GROUP BY window(a.ts, '5 minutes')",
             {"a": 5, "b": 7, "(groups)": 1_200},
-            "1,200 groups not closed yet: a group leaves once the clock of a has passed its window and the rows of a "
+            "1,200 groups not closed yet: a group is kept until the clock of a has passed its window and the rows of a "
             "with it have left",
         ),
     ],

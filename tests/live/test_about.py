@@ -16,9 +16,9 @@ def test_every_stream_has_its_bound_and_why_its_rows_stay() -> None:
     found = described()
     states = {state["name"]: state for state in found["states"]}
     assert set(states) == {"a", "b"}
-    assert states["a"]["bound"] == "a row leaves once b.ts has passed a.ts + 1 MINUTE"
+    assert states["a"]["bound"] == "a row is kept until b.ts has passed a.ts + 1 MINUTE"
     assert "b.ts has passed a.ts + 1 MINUTE" in states["a"]["waits"][0]
-    assert found["says"].endswith("rows leave once no result can need them")
+    assert found["says"].endswith("rows are kept until no result can need them")
     assert found["graphs"][0]["svg"].startswith("<svg")
     assert json.loads(json.dumps(found)) == found
 

@@ -54,7 +54,7 @@ class BoundedBy(ReasonKind):
     BUDGET = auto()
     FORGOTTEN_BY_SPARK = auto()
     WITHIN_BUDGET = auto()
-    LEAVES_ONCE = auto()
+    KEPT_UNTIL = auto()
     ITEM_PASSED = auto()
     ITEM_PUNCTUATED = auto()
     ITEM_AND_ITS_ROWS = auto()

@@ -3,7 +3,7 @@
 Spark joins two inputs at a time, in the order of FROM, and keeps rows of both sides of each join, so a row that met
 others is kept again with them. Of one side it lets rows go where
 
-- an equality of the join is of a column with a watermark: rows of both sides leave once the watermark has passed it;
+- an equality of the join is of a column with a watermark: rows of both sides are kept until the watermark is past it;
 - both sides have a watermark, and a condition of the join says how far the other side's event time may lie above this
   side's: once the watermark has passed that.
 
@@ -78,7 +78,7 @@ class _Meeting:
 
 @dataclass(frozen=True)
 class _Leaves:
-    """Rows of a side leave once the watermark has passed one of its columns by so much."""
+    """Rows of a side are kept until the watermark has passed one of its columns by so much."""
 
     start: ColumnRef
     ticks: int

@@ -26,7 +26,7 @@ from penstock.explain.verdict_json import plain_value
 STRATEGY_IN_WORDS = {
     Strategy.REWRITE: "the join is replaced by counts",
     Strategy.SYNOPSIS: "rows that the query cannot tell apart are merged",
-    Strategy.PURGE: "rows leave once no result can need them",
+    Strategy.PURGE: "rows are kept until no result can need them",
     Strategy.BUDGET: "over the budget rows are evicted, and their results lost",
     Strategy.NONE: "",
 }

@@ -18,7 +18,7 @@ def test_a_chain_leads_over_what_was_met() -> None:
     reach = graph_of(*CHAIN, select=JOINED).reach("a")
     assert [(edge.sources, edge.target) for edge in reach.edges] == [(("a",), "b"), (("b",), "c")]
     assert told(kept_until(reach, "a")) == (
-        "a row leaves once its batch is done, for every row of b that matches it came before, and for each row of b "
+        "a row is kept until its batch is done, for every row of b that matches it came before, and for each row of b "
         "that it met, 3 more rows of c have arrived"
     )
 

@@ -1,8 +1,8 @@
 """A clock that cannot get there closes nothing: which columns have a largest value, and what follows for the verdict.
 
 The oracle: two streams under a random band, keys and windows, each with an ordered event time that a CHECK or the type
-may limit. Where a row is said to leave once a column has passed some value, the stream must be able to bring rows that
-far without breaking its declarations, for whatever row of the other stream.
+may limit. Where a row is said to be kept until a column has passed some value, the stream must be able to bring rows
+that far without breaking its declarations, for whatever row of the other stream.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ def test_a_rise_up_to_c_times_k_is_seen_for_certain_and_counted_as_lost(
     late = driver.step(t=[(-1, 0, needed)], s=[(1000, 0, needed)] if arrives else [])
     is_seen = needed <= most
     if arrives and not is_seen:
-        return  # It may be seen: a row of s leaves once t was read past it.
+        return  # It may be seen: a row of s is kept until t was read past it.
     assert rows_of(late) == []
     assert late.metrics.lost == (is_seen and bool(hint))
     assert late.metrics.violations == ({constraint: 1} if is_seen else {})

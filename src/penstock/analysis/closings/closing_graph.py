@@ -281,4 +281,4 @@ def kept_until(reach: Reachability, alias: str) -> Reason:
     for edge in reach.edges:
         met = [source for source in edge.sources if source != alias]
         steps.append(WaitsUntil.FOR_EACH_MET(met, edge.wait) if met else edge.wait)
-    return BoundedBy.LEAVES_ONCE(steps)
+    return BoundedBy.KEPT_UNTIL(steps)

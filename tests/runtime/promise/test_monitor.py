@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from penstock.runtime.promise.monitor import Monitor
 from penstock.runtime.promise.past_rows import LEAST_SAMPLED
 from penstock.runtime.state.synopsis import ALL
 from tests.measure import size
@@ -270,3 +271,33 @@ def test_the_sample_of_rows_that_left_stays_small_after_a_batch_of_any_size() ->
     assert [step.metrics.promise_rows for step in steps] == [LEAST_SAMPLED, LEAST_SAMPLED]
     late = driver.step(t=[(key, 0, 0) for key in range(many)])
     assert 0 < sum(late.metrics.violations.values()) <= LEAST_SAMPLED
+
+
+def monitors(*told: tuple[int | None, int, int]) -> list[Monitor]:
+    """Of each cell the k in force, where it sees from, and where it stands."""
+    made = []
+    for k, sees_from, position in told:
+        one = Monitor(learner("ORDERED BY ts WITHIN AUTO").plan, None)
+        one.k, one._sees_from, one._position, one._blocks = k, sees_from, position, [(1, 1)]
+        made.append(one)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("told", "k", "sight"),
+    [
+        ([(3, 0, 90), (7, 0, 100)], 7, 0),
+        # Out of use in one cell, out of use in all; what the k of another has let go is not in sight.
+        ([(None, 20, 100), (7, 0, 90)], None, 7),
+        ([(None, 20, 100), (None, 60, 90)], None, 40),
+    ],
+)
+def test_a_cell_that_stands_for_several_has_the_widest_k_and_the_shortest_sight(
+    told: list[tuple[int | None, int, int]], k: int | None, sight: int
+) -> None:
+    members = monitors(*told)
+    for one in monitors(*told):
+        one.follow(members, is_first=False)
+        assert (one.k, one.sight) == (k, sight)
+        one.settle()
+        assert one.k == k, "it falls only once W more arrivals were seen"

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from penstock.errors import MachineError, UsageError
+from penstock.spark.unstarted import unstarted
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LEAST_JAVA = 17
@@ -82,11 +84,14 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     for key, value in {**SETTINGS, **(COMPILED if master.startswith("local") else {}), **conf}.items():
         builder = builder.config(key, value)
     # A JVM that runs already has its error stream.
-    if os.environ.get("PENSTOCK_DEBUG") or SparkSession.getActiveSession() is not None:
-        session = builder.getOrCreate()
-    else:
-        with _errors_into_log():
+    has_errors_here = bool(os.environ.get("PENSTOCK_DEBUG")) or SparkSession.getActiveSession() is not None
+    try:
+        with nullcontext() if has_errors_here else _errors_into_log():
             session = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if "JAVA_GATEWAY_EXITED" not in str(error):
+            raise
+        raise unstarted(None if has_errors_here else spark_log()) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -7,7 +7,7 @@ What bounds a piece of state, and why, are values (reasons.py) that explain/ has
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.model.schemes import NamedTime, Scheme
 from penstock.model.spans import Span
+from penstock.records import record
 
 if TYPE_CHECKING:
     from penstock.analysis.blocks.derived_stream import Derived
@@ -43,7 +44,7 @@ class Means(StrEnum):
     """A hard limit: over it, rows are evicted and results lost."""
 
 
-@dataclass(frozen=True)
+@record
 class Fix:
     """Declarations that would bound the state, each with the stream that it is declared of."""
 
@@ -73,7 +74,7 @@ class Meeting(StrEnum):
     """In the WHERE of an EXISTS."""
 
 
-@dataclass(frozen=True)
+@record
 class TimeCondition:
     """Two event times that would have to lie near each other."""
 
@@ -88,7 +89,7 @@ class TimeCondition:
     """Whether it says already that theirs is not much later."""
 
 
-@dataclass(frozen=True)
+@record
 class WindowOfGroups:
     """An event time of which the groups of a block would have to have windows."""
 
@@ -96,7 +97,7 @@ class WindowOfGroups:
     time: ColumnRef
 
 
-@dataclass(frozen=True)
+@record
 class NearInTime:
     """What of time the query would have to ask, with `apart` for every length, and what to declare with that.
 
@@ -114,7 +115,7 @@ class NearInTime:
         return bool(self.conditions or self.windows)
 
 
-@dataclass(frozen=True)
+@record
 class Bounded:
     """State is bounded: by what, by which means, for which reasons."""
 
@@ -127,7 +128,7 @@ class Bounded:
     verdict = "bounded"
 
 
-@dataclass(frozen=True)
+@record
 class Unbounded:
     """State grows without limit on some input that keeps its promises."""
 
@@ -137,7 +138,7 @@ class Unbounded:
     verdict = "unbounded"
 
 
-@dataclass(frozen=True)
+@record
 class Undecided:
     """Neither a bound nor a growing input was found: why, and what to declare."""
 
@@ -150,7 +151,7 @@ class Undecided:
 Finding = Bounded | Unbounded | Undecided
 
 
-@dataclass(frozen=True)
+@record
 class StateFinding:
     """The finding for one piece of state: a stream under its alias, `(distinct)` or `(groups)`."""
 
@@ -159,7 +160,7 @@ class StateFinding:
     finding: Finding
 
 
-@dataclass(frozen=True)
+@record
 class MemoryFinding:
     """MEMORY: does constant memory suffice, from predicates, types and CHECK alone? None is "not decided"."""
 
@@ -180,7 +181,7 @@ class MemoryFinding:
     """Those of some sources, by alias, of which such rows show that theirs must be remembered."""
 
 
-@dataclass(frozen=True)
+@record
 class PurgeFinding:
     """SAFETY over promise schemes, bands and windows: can each stream's state be purged? None is "not decided"."""
 
@@ -191,7 +192,7 @@ class PurgeFinding:
     """By alias, why it is not decided."""
 
 
-@dataclass(frozen=True)
+@record
 class RewriteFinding:
     """REWRITE: is the join replaced by counts, and at which error? None is "not decided"."""
 
@@ -210,7 +211,7 @@ Row = tuple[str, tuple[tuple[str, object], ...]]
 """A stream's name, and the columns of a row that are not NULL."""
 
 
-@dataclass(frozen=True)
+@record
 class Witness:
     """An input that makes the state grow: rows in order of arrival, each with its stream's name."""
 
@@ -235,7 +236,7 @@ class Strategy(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True)
+@record
 class Verdict:
     """All that `check` knows of one query."""
 
@@ -269,7 +270,7 @@ class Verdict:
     """Of a PySpark job, what to write in it: each a sufficient change, line by line; None for a script's query."""
 
 
-@dataclass(frozen=True)
+@record
 class Claim:
     """A promise of a block's answer, or a condition that all its rows keep; it follows from what is below.
 
@@ -280,7 +281,7 @@ class Claim:
     because: tuple[Told, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Unclaimed:
     """A column of a block's answer that carries an event time and has no clock: why."""
 
@@ -288,7 +289,7 @@ class Unclaimed:
     because: tuple[Reason, ...]
 
 
-@dataclass(frozen=True)
+@record
 class BlockFinding:
     """What is known of a block whose answer another block reads."""
 
@@ -300,7 +301,7 @@ class BlockFinding:
     derived: Derived
 
 
-@dataclass(frozen=True)
+@record
 class UnionFinding:
     """What is known of a stream that is the answers of several blocks."""
 

@@ -15,7 +15,6 @@ Sources and declarations are bits of whole numbers here, so that a reach is a fe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from penstock.analysis.closings.between import Way
@@ -23,6 +22,7 @@ from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Closing, Missing
 from penstock.analysis.finding import Fix
 from penstock.model.schemes import Cooccurs, NamedTime, reference_of
+from penstock.records import record
 
 _PREFERENCES = (
     (Way.CLOCK, Way.KEY, Way.FOLLOWS, Way.PUNCTUATION, Way.ORDER),
@@ -37,7 +37,7 @@ _MOST_STEPS = 200_000
 """Closings looked at before a search gives up: some tens of milliseconds."""
 
 
-@dataclass(frozen=True)
+@record
 class _Step:
     """A closing in bits: sources that meet each need, the target, the declarations that it lacks."""
 

@@ -13,8 +13,6 @@ ever, unless rows are merged or evicted, which is for the finding of the stream 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.closing_graph import ChainStep, ClosingGraph
 from penstock.analysis.reasons import Reason
@@ -22,9 +20,10 @@ from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Ordered
 from penstock.model.spans import Rows, Span
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Wait:
     """What a row waits for of one stream."""
 
@@ -44,7 +43,7 @@ class Wait:
         return None if self.ticks is None else max(0, self.ticks) + (self.late or 0)
 
 
-@dataclass(frozen=True)
+@record
 class Lifespan:
     """How long a row of a stream is kept."""
 

@@ -12,8 +12,9 @@ test reads every call). Not decided here: how anything is said.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from penstock.records import record
 
 
 class ReasonKind(Enum):
@@ -24,7 +25,7 @@ class ReasonKind(Enum):
         return Reason(self, tuple(map(_plain, about)))
 
 
-@dataclass(frozen=True)
+@record
 class Reason:
     """One reason, bound, notice, or part of one."""
 

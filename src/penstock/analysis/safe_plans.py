@@ -16,16 +16,15 @@ every purgeable operator does. Windows of [ROWS n] count as closings. Not decide
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.reasons import Reason, SafeTrees
+from penstock.records import record
 
 _Closing = tuple[tuple[tuple[str, ...], ...], str]
 """The needs of a closing, and its target."""
 
 
-@dataclass(frozen=True)
+@record
 class SafeTree:
     """A stream, or an operator over several inputs."""
 

@@ -20,7 +20,7 @@ row with that key has left.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from penstock.analysis.closings.closing_graph import ClosingGraph
@@ -40,11 +40,12 @@ from penstock.model.query import Query
 from penstock.model.schemes import Check, NamedTime, Ordered, Punctuated
 from penstock.model.spans import Auto
 from penstock.model.types import Kind
+from penstock.records import record
 
 _LEAVES = (Means.STATELESS, Means.WINDOW, Means.PURGE)
 
 
-@dataclass(frozen=True)
+@record
 class _Stage:
     """What one entry remembers."""
 
@@ -72,7 +73,7 @@ class _Stage:
         return tuple(dict.fromkeys(argument for arguments in self.kept for argument in arguments))
 
 
-@dataclass(frozen=True)
+@record
 class _Clock:
     """A column that is the event time of a source in every result."""
 

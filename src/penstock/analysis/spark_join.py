@@ -21,7 +21,7 @@ is said here. Not decided: what Spark keeps for DISTINCT and GROUP BY.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.analysis.facts.bands import Constraint
 from penstock.analysis.facts.together import Facts
@@ -34,6 +34,7 @@ from penstock.model.relation import JoinKind, Leaf, joins, leaves
 from penstock.model.schemes import Ordered
 from penstock.model.spans import Frontier, Rows, Span, span_of_ticks
 from penstock.model.types import Kind
+from penstock.records import record
 
 _REFUSALS = (
     SparkKeeps.REFUSES_ANTI,
@@ -43,7 +44,7 @@ _REFUSALS = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class SparkKept:
     """What Spark's own joins keep of a row."""
 
@@ -66,7 +67,7 @@ class SparkKept:
         return None if self.ticks is None else max(0, self.ticks) + self.late
 
 
-@dataclass(frozen=True)
+@record
 class _Meeting:
     """One join of two sides."""
 
@@ -76,7 +77,7 @@ class _Meeting:
     negated: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class _Leaves:
     """Rows of a side are kept until the watermark has passed one of its columns by so much."""
 

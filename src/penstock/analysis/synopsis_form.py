@@ -19,16 +19,15 @@ Of each bucket is kept
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.reasons import Because, BoundedBy, Reason
 from penstock.model.expressions import Value
+from penstock.records import record
 
 ABSURD = 10**6
 """A bound above this many rows is true and of no use."""
 
 
-@dataclass(frozen=True)
+@record
 class ValueLimits:
     """The values that a column takes in results; None is no limit."""
 
@@ -38,7 +37,7 @@ class ValueLimits:
     high_is_in: bool = True
 
 
-@dataclass(frozen=True)
+@record
 class BucketColumn:
     """A column that keeps rows apart."""
 
@@ -69,7 +68,7 @@ class BucketColumn:
         return Because.PARTS_OF_COLUMN(self.column, [*values, *ranges])
 
 
-@dataclass(frozen=True)
+@record
 class Extreme:
     """A column of which only the greatest, or the least, value of a bucket matters."""
 
@@ -88,7 +87,7 @@ class Extreme:
         return (*above, *((Because.BELOW(self.below),) if self.below is not None else ()))
 
 
-@dataclass(frozen=True)
+@record
 class SynopsisForm:
     """What to keep of one source."""
 

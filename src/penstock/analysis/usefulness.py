@@ -11,8 +11,6 @@ Preconditions: those of edges.py. Not decided: whether a scheme is worth its cos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Closing
 from penstock.analysis.closings.punctuated_columns import narrowed, punctuated_columns
@@ -20,9 +18,10 @@ from penstock.analysis.reasons import Reason, WhyUseless
 from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Punctuated
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class PunctuationUse:
     """Whether a scheme of a source is of use to the query."""
 

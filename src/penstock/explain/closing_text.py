@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.closings.between import passed_by
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import counted
@@ -13,6 +11,7 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.plan.closer_plans import Closer, CloserKind, JointCloser
 from penstock.plan.plan import Plan, SourcePlan
+from penstock.records import record
 
 _INSTANTS = ("DATE", "TIMESTAMP")
 
@@ -50,7 +49,7 @@ def closed_once(plan: Plan, alias: str) -> dict[str, str]:
     return {target: ", or ".join(dict.fromkeys(texts)) for target, texts in ways.items()}
 
 
-@dataclass(frozen=True)
+@record
 class ClosingArrow:
     """That streams are closed for the rows of one, and what must happen first."""
 

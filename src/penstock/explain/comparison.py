@@ -7,15 +7,15 @@ if every row of Spark's is in the adopted job's answer, and every row of that in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 
 from penstock.explain.comparison_svg import ComparedLine, state_plot
+from penstock.records import record
 
 SPARK, ADOPTED = "Spark's own plan", "adopted"
 
 
-@dataclass(frozen=True)
+@record
 class WayRun:
     """One way of running a job, batch by batch."""
 
@@ -38,7 +38,7 @@ class WayRun:
         return max(self.state_rows, default=0)
 
 
-@dataclass(frozen=True)
+@record
 class AnswersCompared:
     """The bags of rows that both ways gave."""
 
@@ -75,7 +75,7 @@ class AnswersCompared:
         return f"NOT EQUAL: {'; '.join(filter(None, found))}{late}"
 
 
-@dataclass(frozen=True)
+@record
 class JobComparison:
     """One job both ways: rows a second, state, answers."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+
+from penstock.records import record
 
 _WIDTH, _HEIGHT = 560.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 20.0, 46.0, 30.0
@@ -23,7 +24,7 @@ _STEPS = (1, 2, 5, 10)
 _TICKS = 4
 
 
-@dataclass(frozen=True)
+@record
 class ComparedLine:
     """A name and a count for each batch."""
 

@@ -10,17 +10,17 @@ for each stream, and what the caller tells elsewhere.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from penstock.analysis.finding import StateFinding
 from penstock.analysis.reasons import About, Reason, ReasonKind, Told, WhyOpen
 from penstock.explain.reason_words import told
+from penstock.records import record
 
 _OF_ONE = (WhyOpen.WINDOW_WOULD_TOO, WhyOpen.WINDOW_WOULD_BOUND, WhyOpen.ENDLESS_COLUMNS_UNMERGED)
 """What is said of one stream, or of its columns, and can be said of several at once."""
 
 
-@dataclass(frozen=True)
+@record
 class SharedReason:
     """A reason in words, and the aliases that it is a reason for."""
 

@@ -15,7 +15,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from penstock.analysis.closings.closing_graph import ClosingGraph
@@ -25,6 +24,7 @@ from penstock.model.predicates import Predicate, aliases_of, written
 from penstock.model.query import Query
 from penstock.plan.parts import KeyAxis
 from penstock.plan.plan import Plan
+from penstock.records import record
 
 CHARACTER = 7.4
 """How wide a letter is at most, at the size of the labels."""
@@ -35,7 +35,7 @@ _LONGEST, _SHORTEST, _MOST_LINES = 24, 11, 4
 """Letters in a line of a node: at most, and at least however many streams there are; and its lines."""
 
 
-@dataclass(frozen=True)
+@record
 class _Row:
     """One row across the lanes: who is in it, where it leads, what is written on it."""
 

@@ -13,10 +13,10 @@ import re
 import shutil
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
 
 from penstock.errors import visible
+from penstock.records import record
 
 PLAIN_WIDTH = 100
 """The width where there is no terminal to ask."""
@@ -43,7 +43,7 @@ def _lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
-@dataclass(frozen=True)
+@record
 class Ink:
     """What the output can show."""
 

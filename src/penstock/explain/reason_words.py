@@ -10,12 +10,12 @@ Nothing is decided here, and nothing said of a paper but in the conditions that 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from penstock.analysis.reasons import About, Reason, ReasonKind, Told
 from penstock.explain.decider_words import DECIDER_WORDS
 from penstock.explain.plan_words import PLAN_WORDS
 from penstock.explain.state_words import STATE_WORDS, Words
+from penstock.records import record
 
 WORDS: dict[ReasonKind, Words] = STATE_WORDS | DECIDER_WORDS | PLAN_WORDS
 
@@ -39,7 +39,7 @@ def _rendered(value: About) -> str | int | tuple[str, ...]:
     return told(value) if isinstance(value, Reason) else value
 
 
-@dataclass(frozen=True)
+@record
 class _Filled:
     """Something that a reason is about, to be put into a template."""
 

@@ -6,7 +6,7 @@ Each part checks what it can know alone; what ties parts together is in `query_r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,12 +15,13 @@ from penstock.model.expressions import UNREAD, Call, ColumnRef, Expression, Term
 from penstock.model.predicates import Predicate
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
+from penstock.records import record
 
 if TYPE_CHECKING:
     from penstock.model.query import Query
 
 
-@dataclass(frozen=True)
+@record
 class RowsWindow:
     """`[ROWS n]`: the last n that arrived on the stream."""
 
@@ -34,7 +35,7 @@ class RowsWindow:
         return f"[ROWS {self.count}]"
 
 
-@dataclass(frozen=True)
+@record
 class RangeWindow:
     """`[RANGE d]`: event times within d of the latest in the combination."""
 
@@ -48,7 +49,7 @@ class RangeWindow:
         return f"[RANGE {self.span}]"
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """A stream in a query, under its alias."""
 
@@ -66,7 +67,7 @@ class Source:
         return ColumnRef(self.alias, self.stream.event_time) if self.stream.event_time is not None else None
 
 
-@dataclass(frozen=True)
+@record
 class Union:
     """UNION ALL: the answers of several blocks as one stream; each is a source, and all have the same columns."""
 
@@ -76,7 +77,7 @@ class Union:
 WINDOW, SESSION = "window", "session_window"
 
 
-@dataclass(frozen=True)
+@record
 class TimeWindow:
     """`window(ts, '5 minutes')`, or one end of it; `window(ts, '5 minutes', '1 minute')` starts one each minute.
 
@@ -147,7 +148,7 @@ TOP, ROW_NUMBER = "top", "row_number"
 """What the rows are made of that a partition gives, first ones first: a value of a row, and its place among them."""
 
 
-@dataclass(frozen=True)
+@record
 class Ordering:
     """By what the rows of a partition are ordered."""
 
@@ -159,7 +160,7 @@ class Ordering:
         return f"{self.value} {'DESC' if self.descending else 'ASC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
 
 
-@dataclass(frozen=True)
+@record
 class Top:
     """`ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= n`: of each group the first rows instead of one."""
 
@@ -167,7 +168,7 @@ class Top:
     ordering: tuple[Ordering, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Aggregate:
     """An aggregate over a group; `argument` is None for count(*)."""
 
@@ -230,7 +231,7 @@ def columns_of(value: Scalar | Aggregate) -> tuple[ColumnRef, ...]:
     return (value,) if isinstance(value, ColumnRef) else value.columns
 
 
-@dataclass(frozen=True)
+@record
 class Output:
     """One column of the answer, or of the groups that it is made of."""
 
@@ -244,7 +245,7 @@ Piece = str | Aggregate | Scalar
 """A part of a formula: text, or a column of the groups."""
 
 
-@dataclass(frozen=True)
+@record
 class Formula:
     """A column of the answer, or a condition on it, that is an expression over aggregates: Spark's, on each group."""
 

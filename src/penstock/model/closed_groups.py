@@ -18,13 +18,13 @@ passes. Where grouping sets leave keys out of some groups, only the keys that al
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.model.clauses import Scalar, TimeWindow
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal
 from penstock.model.schemes import Punctuated
 from penstock.model.types import Kind
+from penstock.records import record
 
 if TYPE_CHECKING:
     from penstock.model.query import Query
@@ -38,7 +38,7 @@ _OF_DATES = ("YEAR", "QUARTER", "MONTH", "WEEK")
 _DATES = ("to_date", "date")
 
 
-@dataclass(frozen=True)
+@record
 class Cut:
     """A column cut to a unit of the calendar; as a DATE, or as a TIMESTAMP."""
 

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.model.expressions import Call, Cast, ColumnRef, Literal, Term
 from penstock.model.spans import Span
 from penstock.model.term_types import ColumnTypes, common_type, is_branch, type_of
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class CoreTerm:
     """A column, a literal, or an operation over others; `type` is Spark's of its value."""
 

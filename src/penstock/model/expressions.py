@@ -22,6 +22,7 @@ from penstock.model.functions import DETERMINISTIC, RANDOM, STRICT
 from penstock.model.names import quoted
 from penstock.model.spans import Span
 from penstock.model.types import DataType
+from penstock.records import record
 
 
 @dataclass(frozen=True, order=True)
@@ -39,7 +40,7 @@ Value = bool | int | Decimal | str | dt.date | dt.datetime
 """A constant, in the domain of the column that it is compared with."""
 
 
-@dataclass(frozen=True)
+@record
 class Constant:
     """A literal: its text, and its value."""
 
@@ -47,14 +48,14 @@ class Constant:
     value: Value
 
 
-@dataclass(frozen=True)
+@record
 class Literal:
     """A literal inside an expression; None is NULL. A number keeps its digits, a length of time its unit."""
 
     value: Value | Span | None
 
 
-@dataclass(frozen=True)
+@record
 class Cast:
     """`CAST(value AS type)`, `value :: type`, `DATE '…'`; the type is None where Spark has none of that name."""
 
@@ -62,7 +63,7 @@ class Cast:
     to: DataType | None
 
 
-@dataclass(frozen=True)
+@record
 class Call:
     """A function or an operator over its arguments; the name in lower case, as Spark's users write it."""
 
@@ -130,7 +131,7 @@ def _gives_null(call: Call) -> bool:
     return is_search or call.function in STRICT
 
 
-@dataclass(frozen=True)
+@record
 class Expression:
     """A scalar expression that only Spark evaluates: its text with every column resolved, those columns, its term."""
 

@@ -10,12 +10,12 @@ shape of the inner join of the same streams.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Equalities, Residual, aliases_of
 from penstock.model.query import Query
+from penstock.records import record
 
 
 class Shape(StrEnum):
@@ -27,7 +27,7 @@ class Shape(StrEnum):
     CYCLIC = "cyclic"
 
 
-@dataclass(frozen=True)
+@record
 class KeyClass:
     """Columns of two or more streams that are equal in every result: one axis of the cells."""
 
@@ -42,7 +42,7 @@ class KeyClass:
         return " = ".join(str(ref) for ref in self.columns)
 
 
-@dataclass(frozen=True)
+@record
 class ManyOne:
     """Each tuple of `child` meets at most one of `parent`, by a key of `parent`."""
 
@@ -51,7 +51,7 @@ class ManyOne:
     key: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class JoinGraph:
     """The join graph of a query."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.model.expressions import Expression
+from penstock.records import record
 
 EVICTION_POLICIES = ("gain", "prob", "life", "rand")
 DEFAULT_POLICY = "gain"
@@ -13,7 +13,7 @@ DEFAULT_POLICY = "gain"
 BUDGET_UNITS = ("ROWS", "KB", "MB", "GB")
 
 
-@dataclass(frozen=True)
+@record
 class Budget:
     """`BUDGET(n ROWS | KB | MB | GB)`: a hard limit on the state of the query."""
 
@@ -35,7 +35,7 @@ class Budget:
         return f"{self.amount} {self.unit}"
 
 
-@dataclass(frozen=True)
+@record
 class ErrorAllowance:
     """`ERROR(p PERCENT [WITH BOUNDS])`: an answer may be off by so much, if that removes the join."""
 
@@ -47,7 +47,7 @@ class ErrorAllowance:
             raise ValueError("an error is between 0 and 100 percent")
 
 
-@dataclass(frozen=True)
+@record
 class Monitoring:
     """`MONITOR(c, p, W)`: how closely k-constraints are watched (KMON sections 4.3 to 6.3)."""
 
@@ -64,7 +64,7 @@ class Monitoring:
             raise ValueError("W, the arrivals after which a decrease of k is adopted, is at least 1")
 
 
-@dataclass(frozen=True)
+@record
 class Hints:
     """All hints of a query; each at most once."""
 

@@ -15,13 +15,13 @@ week of timestampdiff.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from penstock.model.expressions import Call, Cast, ColumnRef, Literal, Term
 from penstock.model.predicates import Difference, Op, Predicate, Residual
 from penstock.model.spans import LONGEST_WRITTEN, Unit, span_of_ticks
 from penstock.model.term_types import ColumnTypes
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 _DAY = Unit.DAY.value
 _LENGTHS = {
@@ -54,7 +54,7 @@ _COUNTS = {
 _OPS = {op.value: op for op in Op}
 
 
-@dataclass(frozen=True)
+@record
 class _Counted:
     """Whole units from one time to a later one, cut off or rounded down at either end."""
 

@@ -15,12 +15,12 @@ Preconditions: the query is simplified (simplify.py), so what is left in WHERE i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
 from penstock.model.query import Query
 from penstock.model.relation import FromTree, Join, JoinKind, Leaf
+from penstock.records import record
 
 
 class NodeKind(StrEnum):
@@ -34,7 +34,7 @@ class NodeKind(StrEnum):
     ANTI = "not exists"
 
 
-@dataclass(frozen=True)
+@record
 class JoinNode:
     """One node; a block has no sides."""
 

@@ -10,12 +10,13 @@ and never over the predicates as written (ERRATA, SAFETY: Theorems 1 to 4 are wr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 
 from penstock.model.expressions import UNREAD, Call, ColumnRef, Constant, Expression, Term, is_strict, with_columns
 from penstock.model.spans import Span
+from penstock.records import record
 
 
 class Op(StrEnum):
@@ -42,7 +43,7 @@ _MIRROR = {Op.EQ: Op.EQ, Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _DENIED = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT}
 
 
-@dataclass(frozen=True)
+@record
 class Comparison:
     """Two columns compared."""
 
@@ -60,7 +61,7 @@ class Comparison:
         return f"{self.left} {self.op} {self.right}"
 
 
-@dataclass(frozen=True)
+@record
 class _OfOneColumn:
     """What is said of one column alone."""
 
@@ -72,7 +73,7 @@ class _OfOneColumn:
         return (self.column,)
 
 
-@dataclass(frozen=True)
+@record
 class Bound(_OfOneColumn):
     """A column compared with a constant."""
 
@@ -84,7 +85,7 @@ class Bound(_OfOneColumn):
         return f"{self.column} {self.op} {self.constant.text}"
 
 
-@dataclass(frozen=True)
+@record
 class OneOf(_OfOneColumn):
     """A column that equals one of some constants."""
 
@@ -95,7 +96,7 @@ class OneOf(_OfOneColumn):
         return f"{self.column} IN ({', '.join(c.text for c in self.constants)})"
 
 
-@dataclass(frozen=True)
+@record
 class NoneOf(_OfOneColumn):
     """A column that has a value which is none of some constants: `<>`, NOT IN."""
 
@@ -108,7 +109,7 @@ class NoneOf(_OfOneColumn):
         return f"{self.column} NOT IN ({', '.join(c.text for c in self.constants)})"
 
 
-@dataclass(frozen=True)
+@record
 class NullTest(_OfOneColumn):
     """`column IS NULL`, or `column IS NOT NULL`; never unknown."""
 
@@ -119,7 +120,7 @@ class NullTest(_OfOneColumn):
         return f"{self.column} IS {'' if self.is_null else 'NOT '}NULL"
 
 
-@dataclass(frozen=True)
+@record
 class Difference:
     """`minuend - subtrahend op span`: two columns of one clock, at most or at least so far apart."""
 
@@ -149,7 +150,7 @@ def _quoted_fraction(span: Span) -> str:
     return text if number.isdigit() else f"'{number}' {unit}"
 
 
-@dataclass(frozen=True)
+@record
 class Opaque:
     """A condition on one stream that only Spark evaluates."""
 
@@ -165,7 +166,7 @@ class Opaque:
         return self.expression.text
 
 
-@dataclass(frozen=True)
+@record
 class Residual:
     """A condition on several streams, or on none, that is no comparison of two columns.
 
@@ -240,7 +241,7 @@ def conjunction(predicates: tuple[Predicate, ...]) -> str:
     return str(predicates[0]) if len(predicates) == 1 else " AND ".join(conjunct(p) for p in predicates)
 
 
-@dataclass(frozen=True)
+@record
 class Equalities:
     """The equivalence classes of columns under a set of predicates; each class sorted, the classes too."""
 

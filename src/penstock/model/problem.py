@@ -6,10 +6,10 @@ so that whoever built the record from text can show the place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Subject:
     """Which part of a record a problem is about."""
 
@@ -20,7 +20,7 @@ class Subject:
     """The position among parts of one kind; for a scheme, its place in `Stream.schemes`."""
 
 
-@dataclass(frozen=True)
+@record
 class Problem:
     """One rule that a record breaks: the part, what is wrong, what to do instead."""
 

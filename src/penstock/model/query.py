@@ -8,7 +8,7 @@ For inner joins it is always all of them; the ON of an outer join holds only whe
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from penstock.model.clauses import Formula, Output, Scalar, Source, TimeWindow, Top
@@ -32,9 +32,10 @@ from penstock.model.relation import (
     leaves,
 )
 from penstock.model.types import DataType
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Holding:
     """What is certain where tuples of some streams stand together: who else is there, and which predicates hold."""
 
@@ -42,7 +43,7 @@ class Holding:
     predicates: tuple[Predicate, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Query:
     """A continuous query: a relation over its sources, with a name, a sink, and hints."""
 

@@ -13,13 +13,14 @@ may become a tree of blocks: by one more kind of leaf in `FromTree`, whose rows 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
 
 from penstock.model.clauses import Aggregate, Formula, Output, Scalar, Source, Top, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Predicate
+from penstock.records import record
 
 
 class JoinKind(StrEnum):
@@ -31,14 +32,14 @@ class JoinKind(StrEnum):
     FULL = "FULL"
 
 
-@dataclass(frozen=True)
+@record
 class Leaf:
     """A source of the query, by its alias."""
 
     alias: str
 
 
-@dataclass(frozen=True)
+@record
 class Join:
     """Two parts of FROM joined."""
 
@@ -81,7 +82,7 @@ FromTree = Leaf | Join
 """A region of joins."""
 
 
-@dataclass(frozen=True)
+@record
 class Filter:
     """The rows of which a condition is true."""
 
@@ -89,7 +90,7 @@ class Filter:
     condition: tuple[Predicate, ...]
 
 
-@dataclass(frozen=True)
+@record
 class SemiJoin:
     """The rows that have a partner, or, negated, those that have none: EXISTS and NOT EXISTS."""
 
@@ -103,7 +104,7 @@ Rows = Leaf | Join | Filter | SemiJoin
 """What stands below SELECT: FROM, and what is kept of it."""
 
 
-@dataclass(frozen=True)
+@record
 class Project:
     """A value or several of each row."""
 
@@ -111,7 +112,7 @@ class Project:
     outputs: tuple[Output, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Group:
     """A row for each group of rows that agree on the keys, or one row where there are no keys."""
 
@@ -129,7 +130,7 @@ class Group:
     """Where there are groups by several sets of the keys, each with the others NULL: the numbers of their keys."""
 
 
-@dataclass(frozen=True)
+@record
 class Distinct:
     """Each row once."""
 
@@ -154,7 +155,7 @@ def joins(tree: FromTree) -> tuple[Join, ...]:
     return () if isinstance(tree, Leaf) else tree.joins
 
 
-@dataclass(frozen=True)
+@record
 class Existence:
     """`[NOT] EXISTS (SELECT … FROM source WHERE condition)`, of a block taken apart."""
 
@@ -163,7 +164,7 @@ class Existence:
     condition: tuple[Predicate, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Block:
     """A block taken apart: what stands in FROM, what is kept of it, and what is made of that."""
 

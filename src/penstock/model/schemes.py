@@ -7,12 +7,12 @@ wrote.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.names import quoted, quoted_list
 from penstock.model.predicates import Predicate, conjunction, written
 from penstock.model.spans import Rows, Span, Window, Within
+from penstock.records import record
 
 
 class Policy(StrEnum):
@@ -25,7 +25,7 @@ class Policy(StrEnum):
     RECOVER = "RECOVER"
 
 
-@dataclass(frozen=True)
+@record
 class OnViolation:
     """`ON VIOLATION …`; `into` is the sink of a QUARANTINE, None for a folder of the checkpoint."""
 
@@ -42,7 +42,7 @@ class OnViolation:
         return f"ON VIOLATION {self.policy}" + (f" INTO {quoted(self.into)}" if self.into else "")
 
 
-@dataclass(frozen=True)
+@record
 class _Scheme:
     """What all schemes share."""
 
@@ -80,7 +80,7 @@ def _same_length(own: tuple[str, ...], others: tuple[str, ...]) -> None:
         raise ValueError(f"{len(own)} columns cannot be paired with {len(others)}")
 
 
-@dataclass(frozen=True)
+@record
 class PrimaryKey(_Scheme):
     """No two tuples agree on the columns: `columns = v` is closed once v arrived."""
 
@@ -101,7 +101,7 @@ class PrimaryKey(_Scheme):
         return self.columns
 
 
-@dataclass(frozen=True)
+@record
 class Ordered(_Scheme):
     """OA(k), or a watermark: values below the k-th last maximum, or below max - d, are closed."""
 
@@ -125,7 +125,7 @@ class Ordered(_Scheme):
         return Rows(0) if self.within is None else self.within
 
 
-@dataclass(frozen=True)
+@record
 class Clustered(_Scheme):
     """CA(k): a value seen is closed once more than k tuples of other values followed its first."""
 
@@ -149,7 +149,7 @@ class Clustered(_Scheme):
         return Rows(0) if self.within is None else self.within
 
 
-@dataclass(frozen=True)
+@record
 class Follows(_Scheme):
     """RIDS(k): whatever of `parent` matches a tuple s has arrived k tuples of `parent` (or a span) after s."""
 
@@ -181,7 +181,7 @@ class Follows(_Scheme):
         return Rows(0) if self.within is None else self.within
 
 
-@dataclass(frozen=True)
+@record
 class ForeignKey(_Scheme):
     """Every tuple has a partner in `parent`, within the window; closes nothing by itself."""
 
@@ -208,7 +208,7 @@ class ForeignKey(_Scheme):
         return self.columns
 
 
-@dataclass(frozen=True)
+@record
 class StreamKey(_Scheme):
     """Tuples of the two streams that agree on the columns within the window agree on all that both have but time."""
 
@@ -233,7 +233,7 @@ class StreamKey(_Scheme):
         return self.columns
 
 
-@dataclass(frozen=True)
+@record
 class Cooccurs(_Scheme):
     """Every match of the columns lies in the window: a time band, usable from both sides."""
 
@@ -260,7 +260,7 @@ class Cooccurs(_Scheme):
         return self.columns
 
 
-@dataclass(frozen=True)
+@record
 class Punctuated(_Scheme):
     """Rows that satisfy `when` are punctuations: they close their values of the columns."""
 
@@ -288,7 +288,7 @@ class Punctuated(_Scheme):
         return self.columns + tuple(ref.column for p in self.when for ref in p.columns)
 
 
-@dataclass(frozen=True)
+@record
 class Check(_Scheme):
     """A condition that no row makes false; it may bound a domain."""
 
@@ -318,7 +318,7 @@ class Check(_Scheme):
 Scheme = PrimaryKey | Ordered | Clustered | Follows | ForeignKey | StreamKey | Cooccurs | Punctuated | Check
 
 
-@dataclass(frozen=True)
+@record
 class NamedTime:
     """`EVENT TIME ts`, as something that a stream should declare: no promise, but what promises of time are about."""
 
@@ -334,7 +334,7 @@ class NamedTime:
         return f"{self.text} ON {quoted(stream)}"
 
 
-@dataclass(frozen=True)
+@record
 class Reference:
     """The other stream that a scheme is about, and the pairs of columns it ties together."""
 

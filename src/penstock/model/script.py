@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.model.names import fold, nearest
@@ -14,9 +13,10 @@ from penstock.model.spans import Span, Window
 from penstock.model.stream import OnMalformed, Sink, Stream
 from penstock.model.stream_problems import span_problem
 from penstock.model.table import DeclaredTable
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Script:
     """What `penstock.parse` gives: everything one file declares."""
 

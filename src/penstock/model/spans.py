@@ -6,11 +6,12 @@ own unit where it is an integer (then the number is bare, and `unit` is None).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cache, cached_property
+
+from penstock.records import record
 
 
 class Unit(Enum):
@@ -34,7 +35,7 @@ _MANY = 100
 """From so many of a unit on, people say larger units too."""
 
 
-@dataclass(frozen=True)
+@record
 class Span:
     """A signed length of event time, kept as it was written."""
 
@@ -106,7 +107,7 @@ def span_of_ticks(ticks: int, instants: bool) -> Span:
     return Span(Decimal(ticks) / Unit.MILLISECOND.value, Unit.MILLISECOND)
 
 
-@dataclass(frozen=True)
+@record
 class Window:
     """`WINDOW [low, high]`: low <= t.ts - s.ts <= high, s of the declaring stream; None is unbounded."""
 
@@ -121,7 +122,7 @@ class Window:
         return f"[{'*' if self.low is None else self.low}, {'*' if self.high is None else self.high}]"
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """`WITHIN n ROWS`."""
 
@@ -135,7 +136,7 @@ class Rows:
         return f"{self.count} ROWS"
 
 
-@dataclass(frozen=True)
+@record
 class Auto:
     """`WITHIN AUTO`: k is finite, and learned while the query runs."""
 
@@ -143,7 +144,7 @@ class Auto:
         return "AUTO"
 
 
-@dataclass(frozen=True)
+@record
 class Frontier:
     """Of an order that follows from below: how far the column has come is told by the block that gives the stream."""
 

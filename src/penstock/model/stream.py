@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from penstock.model.schemes import (
 from penstock.model.spans import Frontier, Span
 from penstock.model.stream_problems import stream_problems
 from penstock.model.types import DataType
+from penstock.records import record
 
 KAFKA = "kafka"
 """A format whose topics have partitions, which are parts."""
@@ -35,7 +36,7 @@ SOURCE_PARTS = "__ps_source_part"
 """The column in which a source that has parts of its own says which a row is of."""
 
 
-@dataclass(frozen=True)
+@record
 class Column:
     """A column; one without a type is VIRTUAL: an identity that no row carries, for constraints alone."""
 
@@ -53,7 +54,7 @@ class Column:
         return self.type is None
 
 
-@dataclass(frozen=True)
+@record
 class Arrival:
     """`ARRIVES BY column`: the column never falls in the order of arrival."""
 
@@ -73,7 +74,7 @@ class MalformedPolicy(StrEnum):
     NULL = "NULL"
 
 
-@dataclass(frozen=True)
+@record
 class OnMalformed:
     """`ON MALFORMED …`; `into` is the sink of a QUARANTINE, None for a folder of the checkpoint."""
 
@@ -90,7 +91,7 @@ class OnMalformed:
         return f"ON MALFORMED {self.policy}" + (f" INTO {quoted(self.into)}" if self.into else "")
 
 
-@dataclass(frozen=True)
+@record
 class Storage:
     """`USING format OPTIONS (…)`: Spark's own names, passed on as they are."""
 
@@ -98,7 +99,7 @@ class Storage:
     options: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class TableRead:
     """A table that a query over tables reads."""
 
@@ -109,7 +110,7 @@ class TableRead:
     storage: Storage
 
 
-@dataclass(frozen=True)
+@record
 class TableQuery:
     """A query over tables alone, which Spark evaluates."""
 
@@ -118,7 +119,7 @@ class TableQuery:
     tables: tuple[TableRead, ...]
 
 
-@dataclass(frozen=True)
+@record
 class TableJoin:
     """A table that Spark joins the rows of a stream with, before anything else looks at them."""
 
@@ -137,7 +138,7 @@ class TableJoin:
     """The columns of the table that are compared by `=`, where nothing else is asked of it."""
 
 
-@dataclass(frozen=True)
+@record
 class Exploded:
     """`LATERAL VIEW explode(…)`: each row once for each element of an array or a map, before anything looks at it."""
 
@@ -173,7 +174,7 @@ class Exploded:
         return ", ".join(self.parts)
 
 
-@dataclass(frozen=True)
+@record
 class Sink:
     """Where a query writes."""
 
@@ -183,7 +184,7 @@ class Sink:
     """Columns by which a row takes the place of an older one; none if rows are only added."""
 
 
-@dataclass(frozen=True)
+@record
 class Stream:
     """A declared stream."""
 

@@ -17,7 +17,7 @@ In the model a table needs no state. Not decided: what a table holds, and whethe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from penstock.model.clauses import RowsWindow, Source
@@ -28,9 +28,10 @@ from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, Prim
 from penstock.model.spans import Frontier, Span
 from penstock.model.stream import Column, Exploded, MalformedPolicy, Storage, Stream, TableJoin, TableQuery
 from penstock.model.types import DataType
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class DeclaredTable:
     """`CREATE TABLE`, or a query over such: its columns, its keys, and where it is read from."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from penstock.records import record
 
 
 class Kind(StrEnum):
@@ -38,7 +39,7 @@ _INSTANTS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _UNORDERED = frozenset({Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.VARIANT, Kind.INTERVAL})
 
 
-@dataclass(frozen=True)
+@record
 class DataType:
     """A Spark type: its family, its full text such as `DECIMAL(10,2)`, and what the text says."""
 

@@ -8,13 +8,14 @@ second stage adds them up group by group.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import gcd
 
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import COLLECTS, QUANTILES
 from penstock.model.expressions import ColumnRef
+from penstock.records import record
 
 COUNT = "__ps_n"
 """The number of results that a row of the first stage stands for, or of rows that a stored row stands for."""
@@ -40,7 +41,7 @@ def start_of_sessions(clock: ColumnRef) -> str:
     return f"{clock}@session"
 
 
-@dataclass(frozen=True)
+@record
 class Measure:
     """A column of one stream of which only a sum, a count or an extreme goes through the join."""
 
@@ -50,7 +51,7 @@ class Measure:
     column: str
 
 
-@dataclass(frozen=True)
+@record
 class WindowColumn:
     """A window of time as a column: the tick at which it starts.
 
@@ -76,7 +77,7 @@ class WindowColumn:
         return gcd(self.ticks, self.step)
 
 
-@dataclass(frozen=True)
+@record
 class CalendarCut:
     """A time cut to a unit of the calendar."""
 
@@ -87,7 +88,7 @@ class CalendarCut:
     """In which it is cut; None for the session's, which is told before a query starts."""
 
 
-@dataclass(frozen=True)
+@record
 class GroupKey:
     """A column of the groups, as the second stage is given it."""
 
@@ -118,7 +119,7 @@ SET = "__ps_set"
 """Of which set of keys a group is."""
 
 
-@dataclass(frozen=True)
+@record
 class KeySet:
     """A set of keys that is grouped by: what each key is of the rows, None where it is left out."""
 
@@ -126,7 +127,7 @@ class KeySet:
     columns: tuple[str | None, ...]
 
 
-@dataclass(frozen=True)
+@record
 class FurtherArgument:
     """A further argument of an aggregate: a column of the rows."""
 
@@ -137,7 +138,7 @@ class FurtherArgument:
     """None where only Spark knows it."""
 
 
-@dataclass(frozen=True)
+@record
 class AggregateColumn:
     """An aggregate of SELECT: of a measure, of the values of a column of the rows, or of nothing but their count."""
 
@@ -181,7 +182,7 @@ class AggregateColumn:
         return self.distinct or self.function in (*QUANTILES, *COLLECTS)
 
 
-@dataclass(frozen=True)
+@record
 class OrderColumn:
     """A column of the rows by which those of a group are ordered."""
 
@@ -190,7 +191,7 @@ class OrderColumn:
     nulls_first: bool
 
 
-@dataclass(frozen=True)
+@record
 class TopPlan:
     """Where each group gives its first rows: how many, in which order, and of which columns they are."""
 
@@ -199,7 +200,7 @@ class TopPlan:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class TreeEdge:
     """Two streams between which grouped counts and sums are handed on."""
 
@@ -207,7 +208,7 @@ class TreeEdge:
     other: str
 
 
-@dataclass(frozen=True)
+@record
 class AggregatePlan:
     """All that is needed to work out the groups of a query."""
 

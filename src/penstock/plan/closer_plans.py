@@ -5,12 +5,12 @@ A closer is what the analysis proved (`analysis.closings`), put down for one pai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.analysis.facts.excess import Excess
 from penstock.analysis.reasons import Told
 from penstock.model.expressions import ColumnRef
+from penstock.records import record
 
 
 class CloserKind(StrEnum):
@@ -32,7 +32,7 @@ class CloserKind(StrEnum):
     """No row of the target ever matches one of the source: their conditions contradict each other."""
 
 
-@dataclass(frozen=True)
+@record
 class Closer:
     """One way to rule out that a tuple of `source` meets any future tuple of `target`."""
 
@@ -63,7 +63,7 @@ class Closer:
         return self.excess is None or self.excess.equal
 
 
-@dataclass(frozen=True)
+@record
 class JointCloser:
     """A punctuation of `target` over columns that tuples of several streams carry between them.
 
@@ -85,7 +85,7 @@ class JointCloser:
         return None if None in found else tuple(ref for ref in found if ref is not None)
 
 
-@dataclass(frozen=True)
+@record
 class Agreement:
     """By how much `right` may exceed `left`, two columns of one clock: rows in one result keep it, written or not."""
 

@@ -21,7 +21,6 @@ every result (model/query_rules.py), so that it commutes with all that is joined
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from penstock.model.core_terms import core_term
@@ -29,6 +28,7 @@ from penstock.model.predicates import Predicate, Residual, aliases_of, rejects_n
 from penstock.model.query import Query, matched
 from penstock.model.relation import Join, certain, joins
 from penstock.plan.parts import ConditionPlan
+from penstock.records import record
 
 
 class Moment(Enum):
@@ -42,7 +42,7 @@ class Moment(Enum):
     """On the joined row."""
 
 
-@dataclass(frozen=True)
+@record
 class Placed:
     """A condition on one stream, and when it is tested."""
 

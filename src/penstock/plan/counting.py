@@ -7,7 +7,7 @@ plan, so that `explain` can show the tighter bound (REWRITE 5.2).
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from penstock.analysis.rewriting.bound import broken_rows, crossing, observed, total, violated
@@ -22,6 +22,7 @@ from penstock.analysis.rewriting.count_queries import (
     literal,
 )
 from penstock.errors import DataError
+from penstock.records import record
 
 __all__ = [
     "BOUNDS",
@@ -63,7 +64,7 @@ class Folder(Protocol):
         """Let it be the target from now on."""
 
 
-@dataclass(frozen=True)
+@record
 class Observed:
     """The largest errors that a run has measured, over how many windows; and in how many they were too large."""
 

@@ -6,7 +6,6 @@ Obeyed by runtime/budget. A limit in rows bounds stored copies and promise rows;
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import RowsWindow
@@ -20,13 +19,14 @@ from penstock.model.spans import Auto
 from penstock.plan.condition_moments import residuals
 from penstock.plan.order_across_streams import counts_by_arrival
 from penstock.plan.plan_reasons import Evicts, PlanObstacle
+from penstock.records import record
 
 BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 BYTES_A_ROW = 64
 """What a stored row takes, about, where a budget in bytes must be thought of in rows."""
 
 
-@dataclass(frozen=True)
+@record
 class ValuePlan:
     """VALUE(expr), or a factor of it: an expression over the columns of one stream, for Spark to evaluate."""
 
@@ -35,7 +35,7 @@ class ValuePlan:
     """Columns are named with the alias."""
 
 
-@dataclass(frozen=True)
+@record
 class EvictPlan:
     """A budget for the state of the whole query, and how it is kept. One of rows and bytes is set."""
 

@@ -34,8 +34,6 @@ then clusters are used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.finding import Means
 from penstock.analysis.reasons import Reason
 from penstock.model.schemes import Policy
@@ -44,9 +42,10 @@ from penstock.plan.plan import Plan
 from penstock.plan.plan_reasons import MemoryChoice
 from penstock.plan.promise_expiry import ending
 from penstock.plan.promise_plans import PromiseKind, PromisePlan
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class KeyMemory:
     """Whether the keys of `closer.target` are remembered for the rows of `closer.source` that may still name them."""
 
@@ -118,7 +117,7 @@ def _ends(plan: Plan, closer: Closer) -> dict[str, int | None]:
     return found
 
 
-@dataclass(frozen=True)
+@record
 class ClusterMemory:
     """Whether the clusters of one CLUSTERED are used, where other constraints would do."""
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.analysis.reasons import Told
 from penstock.model.predicates import Op
+from penstock.records import record
 
 _CODE = re.compile(r"-?\d+")
 
@@ -24,7 +25,7 @@ def is_code(text: str) -> bool:
     return _CODE.fullmatch(text) is not None
 
 
-@dataclass(frozen=True)
+@record
 class PartColumn:
     """A column that keeps rows apart: by its value, or by the range that it lies in."""
 
@@ -49,7 +50,7 @@ class PartColumn:
         return self.least is not None or self.greatest is not None or self.members is not None
 
 
-@dataclass(frozen=True)
+@record
 class ExtremeColumn:
     """A column of which one end matters, in the buckets where it lies between `above` and `below`."""
 
@@ -60,7 +61,7 @@ class ExtremeColumn:
     below: str | None
 
 
-@dataclass(frozen=True)
+@record
 class CheckedColumn:
     """A condition of a CHECK: the column compared with a value, or with several for `=`."""
 
@@ -70,7 +71,7 @@ class CheckedColumn:
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class MergePlan:
     """What is kept of each bucket: one row, with a count where `counted`, and an extreme one where one is asked for."""
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.analysis.finding import Bounded, Means, Verdict
@@ -38,6 +37,7 @@ from penstock.plan.closer_plans import Closer, CloserKind, JointCloser
 from penstock.plan.merge_plan import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan_reasons import WhyUnkept
 from penstock.plan.promise_plans import PromiseKind, PromisePlan
+from penstock.records import record
 
 BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 """The declarations that look at single rows."""
@@ -52,7 +52,7 @@ CODED_DIGITS = 18
 """The most digits of a decimal that the engine holds in one word."""
 
 
-@dataclass(frozen=True)
+@record
 class Merging:
     """What the planner knows of one source when it asks whether its rows can be merged."""
 

@@ -7,15 +7,14 @@ c, p and W of the monitoring are those of KMON sections 4.3, 5.3 and 6.3. Which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.model.core_terms import CoreTerm
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import Hints
 from penstock.model.predicates import Op
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class KeyAxis:
     """Columns that are equal in every result: one axis of the cells."""
 
@@ -29,7 +28,7 @@ class KeyAxis:
         return next((ref.column for ref in self.columns if ref.alias == alias), None)
 
 
-@dataclass(frozen=True)
+@record
 class PairPredicate:
     """A condition between two streams that is no equality: `left op right`, or `left - right op ticks`."""
 
@@ -40,7 +39,7 @@ class PairPredicate:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class ConditionPlan:
     """A condition on several streams, or on none, that the core evaluates on rows that have met."""
 
@@ -63,7 +62,7 @@ class ConditionPlan:
         return frozenset(ref.alias for ref in self.columns)
 
 
-@dataclass(frozen=True)
+@record
 class PurgeEdge:
     """From a tuple to the stream looked at next."""
 
@@ -71,7 +70,7 @@ class PurgeEdge:
     child: str
 
 
-@dataclass(frozen=True)
+@record
 class PurgeTree:
     """The order in which the purge rule asks whether a tuple of `root` is useless: every other stream once."""
 
@@ -89,7 +88,7 @@ DEFAULT_FACTOR, DEFAULT_PROBABILITY, DEFAULT_WINDOW = 1.2, 0.01, 1000
 """c, p and W without MONITOR: what KMON used for CLUSTERED and ORDERED."""
 
 
-@dataclass(frozen=True)
+@record
 class MonitorPlan:
     """`MONITOR(c, p, W)`, or its defaults."""
 
@@ -111,7 +110,7 @@ def monitor_plan(hints: Hints) -> MonitorPlan:
     return MonitorPlan(float(asked.factor), float(asked.probability), asked.window, True)
 
 
-@dataclass(frozen=True)
+@record
 class ItemCloser:
     """Punctuations of a stream, by the number of their promise, and the columns of the items that hold their values."""
 

@@ -7,7 +7,7 @@ Lengths of event time are ticks, as in `model.spans`. What bounds a stream, and 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from penstock.plan.merge_plan import MergePlan
 from penstock.plan.parts import ItemCloser, KeyAxis, MonitorPlan, PairPredicate
 from penstock.plan.promise_plans import PromiseKind, PromisePlan, PunctuationRows
 from penstock.plan.tree import NodePlan, TreePlan
+from penstock.records import record
 
 FORMAT = 11
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
@@ -31,7 +32,7 @@ ROW = "__ps_row"
 """The one column of results of which nothing is asked but that they are there: a table without columns has no rows."""
 
 
-@dataclass(frozen=True)
+@record
 class WindowPlan:
     """`[ROWS n]` or `[RANGE d]`: one of the two is set."""
 
@@ -40,7 +41,7 @@ class WindowPlan:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class StateFigure:
     """What the verdict says of one piece of state."""
 
@@ -50,7 +51,7 @@ class StateFigure:
     rows: int | None
 
 
-@dataclass(frozen=True)
+@record
 class ColumnPlan:
     """A column that a row carries, and its Spark type."""
 
@@ -58,7 +59,7 @@ class ColumnPlan:
     type: str
 
 
-@dataclass(frozen=True)
+@record
 class SourcePlan:
     """One stream of the query under its alias."""
 
@@ -113,7 +114,7 @@ class SourcePlan:
         return None if self.window is None else self.window.rows
 
 
-@dataclass(frozen=True)
+@record
 class FrontierColumn:
     """A column of the answer whose clock the block above is told: by the frontier of a column of a source."""
 
@@ -146,7 +147,7 @@ class FrontierColumn:
         return start + self.window if self.is_end else start
 
 
-@dataclass(frozen=True)
+@record
 class UselessPunctuations:
     """A punctuation scheme that lets no row of this query go: its rows are dropped at the source."""
 
@@ -156,7 +157,7 @@ class UselessPunctuations:
     why: Reason
 
 
-@dataclass(frozen=True)
+@record
 class OutputColumn:
     """A column of a stored row that the core must hand out; `name` is what it is called in the result."""
 
@@ -165,7 +166,7 @@ class OutputColumn:
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class SelectedColumn:
     """A column of SELECT: which of the core's columns it is; None where Spark evaluates an expression."""
 
@@ -173,7 +174,7 @@ class SelectedColumn:
     output: str | None
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """All that is needed to run a query on cells, and to show how it will run."""
 

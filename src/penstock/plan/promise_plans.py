@@ -6,10 +6,10 @@ What a promise closes is `closer_plans.py`; which rows punctuations make is with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.schemes import Policy
+from penstock.records import record
 
 
 class PromiseKind(StrEnum):
@@ -37,7 +37,7 @@ CLOCKS = (*ORDERS, PromiseKind.FRONTIER)
 """What tells that a column has passed a value."""
 
 
-@dataclass(frozen=True)
+@record
 class PunctuationRows:
     """A PUNCTUATED of a stream that the query reads: rows that satisfy `when` are no data, of use or not."""
 
@@ -46,7 +46,7 @@ class PunctuationRows:
     when: str
 
 
-@dataclass(frozen=True)
+@record
 class PromisePlan:
     """One declaration, for one alias (and one partner) of the query."""
 

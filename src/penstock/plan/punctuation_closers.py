@@ -12,7 +12,6 @@ every value of a column of few values, which together would close what their oth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from penstock.analysis.closings.punctuated_columns import narrowed, punctuated_columns
 from penstock.analysis.facts.together import Facts
@@ -24,9 +23,10 @@ from penstock.model.schemes import Punctuated
 from penstock.plan.closer_plans import Closer, CloserKind, JointCloser
 from penstock.plan.promise_plans import PromiseKind, PromisePlan, PunctuationRows
 from penstock.plan.promises import promise_of
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Punctuations:
     """What the punctuations of a query are good for."""
 
@@ -35,7 +35,7 @@ class Punctuations:
     promises: tuple[PromisePlan, ...]
 
 
-@dataclass(frozen=True)
+@record
 class _Use:
     """A useful scheme of one source: the columns whose values tuples carry, and what else a punctuation must meet."""
 

@@ -7,8 +7,6 @@ it, and read where a filter looks at it too. Rows that the query cannot tell apa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Verdict
 from penstock.analysis.reasons import Because, Reason, Told
@@ -50,9 +48,10 @@ from penstock.plan.plan import (
 )
 from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.plan.tree import TreePlan
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class WholeQuery:
     """What is known of the whole query when its sources are planned."""
 

@@ -6,16 +6,15 @@ that is all inner joins is the tree with one block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.model.nodes import NodeKind
 from penstock.plan.parts import ConditionPlan, KeyAxis, PairPredicate, PurgeEdge, PurgeTree
+from penstock.records import record
 
 TEST = "__ps_test_"
 """How the columns of tests begin."""
 
 
-@dataclass(frozen=True)
+@record
 class BlockPlan:
     """How the streams of a block meet, and in which order the purge rule looks at them."""
 
@@ -35,7 +34,7 @@ class BlockPlan:
     """Whether closing is a matter of one key (`plan/purge_decisions.py`)."""
 
 
-@dataclass(frozen=True)
+@record
 class TestPlan:
     """A condition on one stream that decides matches or results: Spark evaluates it as a row arrives."""
 
@@ -47,7 +46,7 @@ class TestPlan:
     """Whether it fails where the stream is absent; else Spark says what it is worth of NULLs."""
 
 
-@dataclass(frozen=True)
+@record
 class NodePlan:
     """One node; a block has no sides."""
 
@@ -89,7 +88,7 @@ class NodePlan:
         return left or self.kind is NodeKind.SEMI, right
 
 
-@dataclass(frozen=True)
+@record
 class TreePlan:
     """The nodes, the tests, and what of the answer is decided on joined rows."""
 

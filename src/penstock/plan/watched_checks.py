@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from penstock.analysis.reasons import Reason
@@ -33,6 +33,7 @@ from penstock.plan.merge_plan import MergePlan
 from penstock.plan.merge_rows import EXACT, exact_text, moment_text
 from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.plan.promises import promise_of
+from penstock.records import record
 
 _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT})
 _FRACTIONS = frozenset({Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL})
@@ -41,7 +42,7 @@ _MOMENTS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _CLOCKS = _MOMENTS | {Kind.DATE}
 
 
-@dataclass(frozen=True)
+@record
 class CheckedRow:
     """A condition on a row: a column beside values, of which one is enough, beside another column, or beside NULL."""
 

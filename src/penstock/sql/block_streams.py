@@ -8,7 +8,7 @@ a column that is the event time of its stream, or the end of a window of time; o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.errors import QueryMistake
 from penstock.model.clauses import Formula, Output, TimeWindow
@@ -17,13 +17,14 @@ from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Column, Stream
 from penstock.model.term_types import output_type
+from penstock.records import record
 from penstock.sql.constraints import Outline
 from penstock.sql.source import SourceText
 from penstock.sql.streams import StreamBinder
 from penstock.sql.tree import CreateStream, Element, Name, Stretch
 
 
-@dataclass(frozen=True)
+@record
 class Declared:
     """What declarations of a view may name: streams, and sinks by their folded names, each as it is spelt."""
 

@@ -33,6 +33,7 @@ from penstock.model.predicates import (
 from penstock.model.spans import Span, Unit
 from penstock.model.term_types import common_type, type_of
 from penstock.model.types import Kind
+from penstock.records import record
 from penstock.sql.constants import constant_of, number_of, span_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, bind_node, note_scalars, resolved_columns
@@ -50,7 +51,7 @@ _OPS: dict[type[exp.Expr], Op] = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class WrittenExists:
     """An EXISTS or an IN with a query, as it stands in WHERE."""
 
@@ -309,7 +310,7 @@ def _compared(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope) 
     return _difference(left, op, right, text, scope)
 
 
-@dataclass(frozen=True)
+@record
 class _Sum:
     """Columns added and taken away, and a length."""
 

@@ -7,7 +7,6 @@ and the clocks fit is the model's to say once all streams are there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 
 from penstock.errors import DeclarationMistake
 from penstock.model.names import fold
@@ -26,6 +25,7 @@ from penstock.model.schemes import (
     StreamKey,
 )
 from penstock.model.stream import Stream
+from penstock.records import record
 from penstock.sql.conditions import bind_condition
 from penstock.sql.scope import NamedColumns, Scope
 from penstock.sql.source import SourceText
@@ -41,7 +41,7 @@ from penstock.sql.tree import (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Outline:
     """What one stream must know of another to refer to it: its name, its columns, its primary keys."""
 

@@ -15,6 +15,7 @@ from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Stream
 from penstock.model.table import DeclaredTable
+from penstock.records import record
 from penstock.sql.tree import CommonTable, Element, Name, QueryText
 
 
@@ -38,7 +39,7 @@ class NamedQuery:
     """What it is where it reads tables alone, once that was asked."""
 
 
-@dataclass(frozen=True)
+@record
 class Environment:
     """Names by their folded spelling; None for what is declared, but wrong."""
 

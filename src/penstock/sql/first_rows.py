@@ -11,7 +11,7 @@ Not in the language: other window functions; a number that nothing limits; two n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -20,6 +20,7 @@ from penstock.model.clauses import TOP, Aggregate, Ordering, Output, Scalar, Tim
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.query import Query
+from penstock.records import record
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.from_parts import items_of
@@ -31,7 +32,7 @@ from penstock.sql.tree import Code, FromItem, FromQuery, QueryText, RowNumber, S
 from penstock.sql.words import unwrapped
 
 
-@dataclass(frozen=True)
+@record
 class Numbered:
     """A query in FROM that numbers its rows."""
 

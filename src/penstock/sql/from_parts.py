@@ -15,13 +15,14 @@ from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree
 from penstock.model.stream import Stream
+from penstock.records import record
 from penstock.sql.from_grammar import UNNAMED
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.source import SourceText
 from penstock.sql.tree import FromElements, FromItem, FromJoin, FromPart, FromQuery, Stretch, WrittenJoin
 
 
-@dataclass(frozen=True)
+@record
 class Position:
     """Where in FROM something stands."""
 
@@ -51,7 +52,7 @@ class Position:
                 return kept, Position(lifts=False, is_one=True)
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """A part of FROM, bound: its joins, what can be named of it, and what is to be tested above the joins."""
 

@@ -7,7 +7,8 @@ are found here by walking over quotes and comments alone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from penstock.records import record
 
 _OPENING = re.compile(r"--|/\*\+?|['\"`]")
 _INSIDE = {
@@ -21,7 +22,7 @@ _NAMES = {"'": "string", '"': "string", "`": "name in backticks", "/*": "comment
 _HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f])*\Z")
 
 
-@dataclass(frozen=True)
+@record
 class Unreadable:
     """A stretch of text that is no token, and why."""
 
@@ -30,7 +31,7 @@ class Unreadable:
     message: str
 
 
-@dataclass(frozen=True)
+@record
 class Quotes:
     """What a walk over the quotes and comments of a text finds."""
 

@@ -11,12 +11,12 @@ what is written suffices; who asks parses the text again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from penstock.errors import UsageError
 from penstock.model.names import fold
+from penstock.records import record
 from penstock.sql.dialect import read_statements
 from penstock.sql.from_grammar import UNNAMED
 from penstock.sql.source import SourceText
@@ -37,7 +37,7 @@ from penstock.sql.tree import (
 )
 
 
-@dataclass(frozen=True)
+@record
 class MoreCondition:
     """A condition on two streams of a block, by their aliases; an empty name is the query itself."""
 
@@ -48,7 +48,7 @@ class MoreCondition:
     """Whether the second is the stream of an EXISTS."""
 
 
-@dataclass(frozen=True)
+@record
 class MoreKey:
     """A window to group by, of the event time of the stream that has this alias."""
 
@@ -57,7 +57,7 @@ class MoreKey:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class _Seen:
     """A SELECT, the names of what it is part of, and the aliases of those around it."""
 

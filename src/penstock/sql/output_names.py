@@ -8,14 +8,15 @@ behind it where it has none or that is taken too; `check` tells so in a notice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from penstock.model.clauses import Formula, Output
 from penstock.model.names import fold
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class NamedOutput:
     """A column of the answer, the alias of the stream that it is a column of, and whether the user named it."""
 

@@ -6,7 +6,7 @@ that stands for then stands in its place; what gives another value each time has
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.names import fold
 from penstock.model.term_types import aggregate_type, output_type, type_of
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of
@@ -294,7 +295,7 @@ class OutputBinder:
         return column if column is not None else bind_node(code.node, code.tokens, self.scope)
 
 
-@dataclass(frozen=True)
+@record
 class Outputs:
     """The columns of the answer, and their places."""
 
@@ -324,7 +325,7 @@ class Outputs:
         )
 
 
-@dataclass(frozen=True)
+@record
 class GroupColumns:
     """The columns of the groups and their places; and those of the answer, if these are others."""
 

@@ -15,12 +15,12 @@ Not read: limits of a number that goes by another name (`AS n (a, b)`), and thos
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlglot import exp
 
 from penstock.model.names import fold
+from penstock.records import record
 from penstock.sql.constants import number_of
 from penstock.sql.from_parts import alias_of, items_of
 from penstock.sql.tree import (
@@ -52,7 +52,7 @@ Scope = Mapping[str, QueryText]
 """The queries that names mean, by their folded names."""
 
 
-@dataclass(frozen=True)
+@record
 class RowLimit:
     """The greatest number that a place asks for, and whether that is all that its WHERE asks."""
 
@@ -168,7 +168,7 @@ def _conjuncts(where: Code | None) -> Iterator[exp.Expr]:
             yield node
 
 
-@dataclass(frozen=True)
+@record
 class _Column:
     """The column of the numbers, as it can be named."""
 

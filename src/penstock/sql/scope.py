@@ -13,7 +13,6 @@ item before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
@@ -23,6 +22,7 @@ from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold, quoted
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Name, QueryText, Stretch
 
@@ -33,7 +33,7 @@ _ENDS = ("start", "end")
 _WITH_FIELDS = (Kind.STRUCT, Kind.MAP, Kind.ARRAY, Kind.VARIANT)
 
 
-@dataclass(frozen=True)
+@record
 class Visible:
     """A column that can be named, and what it stands for."""
 
@@ -106,7 +106,7 @@ class NamedColumns:
         return tuple(column for column in self.columns if not column.is_virtual and not column.is_hidden)
 
 
-@dataclass(frozen=True)
+@record
 class Resolved:
     """A column found: what it stands for, whether a field inside it is meant, and how its name is spelt out."""
 

@@ -6,7 +6,7 @@ Spark understands is handed to Spark as it was written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 
@@ -17,9 +17,10 @@ from penstock.model.clauses import RangeWindow, RowsWindow
 from penstock.model.schemes import Policy
 from penstock.model.spans import Span, Window, Within
 from penstock.model.stream import MalformedPolicy
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Stretch:
     """`source[start:end]`."""
 
@@ -27,7 +28,7 @@ class Stretch:
     end: int
 
 
-@dataclass(frozen=True)
+@record
 class Name:
     """An identifier, without its backticks."""
 
@@ -35,7 +36,7 @@ class Name:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class Code:
     """An expression: sqlglot's tree, and the tokens it was read from."""
 
@@ -44,7 +45,7 @@ class Code:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class ViolationClause:
     """`ON VIOLATION policy [INTO sink]`."""
 
@@ -52,7 +53,7 @@ class ViolationClause:
     into: Name | None
 
 
-@dataclass(frozen=True)
+@record
 class MalformedClause:
     """`ON MALFORMED policy [INTO sink]`."""
 
@@ -61,7 +62,7 @@ class MalformedClause:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class ColumnDefinition:
     """`name TYPE [AS (expression)]`, or `name VIRTUAL`."""
 
@@ -71,7 +72,7 @@ class ColumnDefinition:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class TypeText:
     """A type: sqlglot's reading, and its text."""
 
@@ -80,14 +81,14 @@ class TypeText:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class BrokenColumn:
     """A column whose definition cannot be read; its name is known, so that its uses are not reported as well."""
 
     name: Name
 
 
-@dataclass(frozen=True)
+@record
 class EventTime:
     """`EVENT TIME column [IDLE AFTER d]`."""
 
@@ -97,7 +98,7 @@ class EventTime:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class PartsBy:
     """`PARTS BY column`."""
 
@@ -105,7 +106,7 @@ class PartsBy:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class ArrivesBy:
     """`ARRIVES BY column`."""
 
@@ -114,7 +115,7 @@ class ArrivesBy:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class Constraint:
     """Any other table constraint; `form` is the keyword it opens with, and the rest is what that form has."""
 
@@ -133,7 +134,7 @@ class Constraint:
 Element = ColumnDefinition | BrokenColumn | EventTime | ArrivesBy | PartsBy | MalformedClause | Constraint
 
 
-@dataclass(frozen=True)
+@record
 class StorageClause:
     """`USING format OPTIONS (key 'value', …)`."""
 
@@ -141,7 +142,7 @@ class StorageClause:
     options: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
+@record
 class CreateStream:
     """`CREATE STREAM`."""
 
@@ -154,7 +155,7 @@ class CreateStream:
     """Whether it is `CREATE TABLE`, which is written alike."""
 
 
-@dataclass(frozen=True)
+@record
 class CreateSink:
     """`CREATE SINK`."""
 
@@ -165,7 +166,7 @@ class CreateSink:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class FromItem:
     """`stream [window] [[AS] alias]`."""
 
@@ -175,7 +176,7 @@ class FromItem:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class FromQuery:
     """`(SELECT …) [window] [[AS] alias [(a, b)]]`."""
 
@@ -197,7 +198,7 @@ class WrittenJoin(StrEnum):
     ANTI = "ANTI"
 
 
-@dataclass(frozen=True)
+@record
 class FromJoin:
     """`left KIND JOIN right ON condition`; CROSS JOIN and a comma have no condition."""
 
@@ -214,7 +215,7 @@ class FromJoin:
 ELEMENT_FUNCTIONS = ("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer")
 
 
-@dataclass(frozen=True)
+@record
 class FromElements:
     """`part LATERAL VIEW [OUTER] explode(…) t AS x`: each row of the part once for each element."""
 
@@ -231,7 +232,7 @@ class FromElements:
 FromPart = FromItem | FromQuery | FromJoin | FromElements
 
 
-@dataclass(frozen=True)
+@record
 class OrderItem:
     """`expression [ASC | DESC] [NULLS FIRST | LAST]`."""
 
@@ -240,7 +241,7 @@ class OrderItem:
     nulls_first: bool
 
 
-@dataclass(frozen=True)
+@record
 class AggregateCall:
     """`name([DISTINCT] x) [IGNORE NULLS] [WITHIN GROUP (ORDER BY …)] [FILTER (WHERE …)]`; `*` is no argument."""
 
@@ -255,7 +256,7 @@ class AggregateCall:
     ordering: tuple[OrderItem, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class RowNumber:
     """`ROW_NUMBER() OVER ([PARTITION BY …] ORDER BY …)`."""
 
@@ -264,7 +265,7 @@ class RowNumber:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class OverAggregates:
     """An expression over aggregates and keys: what stands around them, with a name in the place of each, and these."""
 
@@ -273,7 +274,7 @@ class OverAggregates:
     """Keys as they are written."""
 
 
-@dataclass(frozen=True)
+@record
 class SelectItem:
     """One item of SELECT: `*`, `x.*`, or an expression with its name."""
 
@@ -291,7 +292,7 @@ class SelectItem:
     """`* EXCEPT (a, b)`: the columns that are left out."""
 
 
-@dataclass(frozen=True)
+@record
 class Hint:
     """One hint; `arguments` is what its form has."""
 
@@ -304,7 +305,7 @@ class Hint:
     numbers: tuple[Decimal, ...] = field(default=())
 
 
-@dataclass(frozen=True)
+@record
 class Select:
     """One SELECT."""
 
@@ -324,7 +325,7 @@ class Select:
     """The sets of keys that are grouped by, by their numbers, where it is not all of them at once."""
 
 
-@dataclass(frozen=True)
+@record
 class SetOperation:
     """`left UNION [ALL] right`, INTERSECT, EXCEPT."""
 
@@ -337,7 +338,7 @@ class SetOperation:
     """The words between the two."""
 
 
-@dataclass(frozen=True)
+@record
 class CommonTable:
     """`name [(a, b)] AS (query)`, of a WITH."""
 
@@ -346,7 +347,7 @@ class CommonTable:
     query: QueryText
 
 
-@dataclass(frozen=True)
+@record
 class QueryText:
     """A query: what WITH names for it, and SELECTs."""
 
@@ -355,7 +356,7 @@ class QueryText:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class Values:
     """`VALUES (1, 'a'), (2, 'b')`: rows as they are written."""
 
@@ -366,7 +367,7 @@ class Values:
 QueryBody = Select | SetOperation | QueryText | Values
 
 
-@dataclass(frozen=True)
+@record
 class CreateView:
     """`CREATE VIEW name [(a, b, declarations)] AS query`."""
 
@@ -377,7 +378,7 @@ class CreateView:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class Insert:
     """`INSERT INTO sink query`, or a bare query, whose sink is None."""
 
@@ -386,7 +387,7 @@ class Insert:
     at: Stretch
 
 
-@dataclass(frozen=True)
+@record
 class BrokenDeclaration:
     """A declaration that cannot be read; its name is known, so that its uses are not reported as well."""
 

@@ -27,7 +27,6 @@ evicted instead of leaving; other expressions of ordered columns; cuts for which
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from penstock.analysis.closings.edges import order_text
 from penstock.analysis.facts.largest_value import never_passes
@@ -41,11 +40,12 @@ from penstock.model.query import Query
 from penstock.model.schemes import OnViolation, Ordered, Policy
 from penstock.model.spans import Frontier
 from penstock.model.types import Kind
+from penstock.records import record
 
 _LEAVE = (Means.STATELESS, Means.WINDOW, Means.PURGE)
 
 
-@dataclass(frozen=True)
+@record
 class FrontierClock:
     """A column of the answer, and the ordered column of a source whose frontier tells how far it has come."""
 

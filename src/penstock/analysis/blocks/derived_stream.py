@@ -12,7 +12,7 @@ closes of values (punctuations, keys that arrived), what counts rows, FOREIGN KE
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.analysis.blocks.derived_clocks import FrontierClock, derived_clocks
 from penstock.analysis.blocks.derived_keys import derived_keys
@@ -24,9 +24,10 @@ from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.model.schemes import Scheme
 from penstock.model.stream import Stream
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Derived:
     """A block's answer as a stream."""
 

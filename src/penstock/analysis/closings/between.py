@@ -22,7 +22,7 @@ several rows may carry between them, are edges.py's; whether the closings suffic
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from penstock.analysis.facts.bands import Bands, tied
@@ -35,6 +35,7 @@ from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Scheme, reference_of
 from penstock.model.spans import Auto, Rows, span_of_ticks
+from penstock.records import record
 
 
 class Way(IntEnum):
@@ -50,7 +51,7 @@ class Way(IntEnum):
     WINDOW = 7
 
 
-@dataclass(frozen=True)
+@record
 class Passage:
     """The target is closed once its column `ordered` has passed `start`, a column of the source, by some ticks.
 
@@ -90,7 +91,7 @@ def passed_by(ordered: ColumnRef, start: ColumnRef, ticks: int, instants: bool) 
     return WaitsUntil.PASSED_BY(ordered, start, "+" if ticks > 0 else "-", span_of_ticks(abs(ticks), instants).spoken)
 
 
-@dataclass(frozen=True)
+@record
 class Guarantee:
     """What makes sure that the values which a source carries in `own` arrive in those columns of the target.
 
@@ -102,7 +103,7 @@ class Guarantee:
     because: Told
 
 
-@dataclass(frozen=True)
+@record
 class PairClosing:
     """One way in which the target is closed for a row of the source."""
 

@@ -16,7 +16,6 @@ here: purge_witness.py looks for an input that shows it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.closings.candidate_closings import candidate_closings
@@ -29,12 +28,13 @@ from penstock.model.nodes import nodes_of
 from penstock.model.schemes import Clustered, Follows, Ordered
 from penstock.model.simplify import simplified
 from penstock.model.spans import Auto
+from penstock.records import record
 
 Node = tuple[str, ...]
 """The sources that are merged into one, in the order of FROM."""
 
 
-@dataclass(frozen=True)
+@record
 class ChainStep:
     """One step of a chain: `target` is closed for rows of `sources` that stand together."""
 
@@ -63,7 +63,7 @@ class ChainStep:
         return self.closing.wait(self.carriers)
 
 
-@dataclass(frozen=True)
+@record
 class Reachability:
     """What a source reaches: for each target the edge that gets there, in the order of discovery."""
 

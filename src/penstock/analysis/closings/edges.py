@@ -21,7 +21,6 @@ gives none either. Not decided: what filters on the target alone add, such as `t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from penstock.analysis.closings import between
 from penstock.analysis.closings.between import PairClosing, Passage, Way
@@ -35,12 +34,13 @@ from penstock.model.names import quoted
 from penstock.model.schemes import Clustered, Follows, NamedTime, Ordered, Punctuated, Scheme
 from penstock.model.spans import Rows
 from penstock.model.stream import Stream
+from penstock.records import record
 
 Missing = tuple[str, Scheme | NamedTime]
 """A declaration that a stream does not make: the stream's name, and the scheme."""
 
 
-@dataclass(frozen=True)
+@record
 class Closing:
     """One way in which a target is closed, and for whom."""
 

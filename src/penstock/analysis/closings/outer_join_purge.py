@@ -14,11 +14,11 @@ Not decided: rows that are final earlier, because a NULL or a condition on their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.model.nodes import NodeKind
 from penstock.model.query import Query
+from penstock.records import record
 
 Closes = Callable[[frozenset[str], str], bool]
 """Whether rows of some streams that stand together have another stream closed for them in the end."""
@@ -52,7 +52,7 @@ class AnyNode(Protocol):
         """The streams without which a row matches nothing here."""
 
 
-@dataclass(frozen=True)
+@record
 class Stuck:
     """Rows that never leave a side of a node, or a block."""
 

@@ -11,8 +11,6 @@ between them, which is a matter of the other closings (edges.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.facts.domains import contradiction
 from penstock.analysis.facts.together import Facts, Together
 from penstock.analysis.reasons import Reason, WhyUseless
@@ -22,9 +20,10 @@ from penstock.model.names import quoted
 from penstock.model.predicates import Bound, NullTest, Op
 from penstock.model.schemes import Punctuated
 from penstock.model.stream import Stream
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class PunctuatedColumn:
     """A column of a punctuation, and what fixes its value."""
 

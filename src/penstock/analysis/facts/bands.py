@@ -19,7 +19,6 @@ question. Not decided: differences that follow from constants (`a.x < 3 AND b.x 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.facts.differences import Demand, Differences, Limit
@@ -32,9 +31,10 @@ from penstock.model.relation import FromTree, Leaf, certain, leaves
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Scheme, reference_of
 from penstock.model.spans import Span, Unit, Window
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Stated:
     """A condition or a declaration, as the user wrote it."""
 
@@ -47,7 +47,7 @@ Constraint = Demand[ColumnRef, Stated]
 """One constraint as it was found, with what says so."""
 
 
-@dataclass(frozen=True)
+@record
 class Bands:
     """The closed constraints of one combination of streams."""
 

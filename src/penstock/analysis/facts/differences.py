@@ -26,9 +26,10 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Self, TypeVar
+
+from penstock.records import record
 
 Name = TypeVar("Name", bound=Hashable)
 Reason = TypeVar("Reason")
@@ -37,7 +38,7 @@ _TICK, _STRICT = 40, 20
 """A path is one number: ticks in the high bits, less its strict steps, plus its steps in the low ones."""
 
 
-@dataclass(frozen=True)
+@record
 class Limit:
     """At most so many ticks; fewer if strict."""
 
@@ -72,7 +73,7 @@ class Limit:
 ZERO = Limit(0)
 
 
-@dataclass(frozen=True)
+@record
 class Demand(Generic[Name, Reason]):
     """`later - earlier` is within a limit, and why."""
 

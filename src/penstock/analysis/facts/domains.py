@@ -19,7 +19,7 @@ STRING), ranges that follow only from comparisons with other columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.analysis.facts.places import ANYWHERE, Places
 from penstock.analysis.facts.values import (
@@ -39,9 +39,10 @@ from penstock.model.query import Holding, Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Domain:
     """The values that a column may take; steps are whole numbers, days, or units of a decimal's last digit."""
 

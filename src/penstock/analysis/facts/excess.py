@@ -11,12 +11,12 @@ Precondition: whatever widens a declaration moves each end of its window by the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from penstock.analysis.facts.differences import Limit
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Allowance:
     """`later - earlier <= ticks`, or `<` if strict, and what makes it so."""
 
@@ -32,7 +32,7 @@ class Allowance:
         return Limit(self.ticks + sum(by.get(text, 0) for text in self.declared), self.strict)
 
 
-@dataclass(frozen=True)
+@record
 class Excess:
     """By how much one column may exceed the other: the least of some allowances, the tightest as declared first."""
 

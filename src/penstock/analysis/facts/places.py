@@ -13,12 +13,13 @@ then the shorter of two lists is a limit still (`among_alike`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.analysis.facts.values import EVERYTHING, FAR, Interval
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Places:
     """The places of a range; only the members where there are any; none of the gaps."""
 

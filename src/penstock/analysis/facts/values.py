@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Op
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 FEW = 2**16
 """As many values as SMALLINT has."""
@@ -30,7 +30,7 @@ _WHOLE |= {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
 _WHOLE |= {Kind.DATE: (dt.date.min.toordinal(), dt.date.max.toordinal())}
 
 
-@dataclass(frozen=True)
+@record
 class Interval:
     """Whole numbers from low to high; none if high lies below low."""
 

@@ -43,9 +43,10 @@ from penstock.analysis.implication.rules import (
 )
 from penstock.analysis.reasons import Reason, Told
 from penstock.model.spans import Unit
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class SearchLimits:
     """How far a search goes: the rows of a case, and the cases."""
 
@@ -59,21 +60,21 @@ FULL = SearchLimits(16, 400)
 LAST = SearchLimits(12, 200)
 
 
-@dataclass(frozen=True)
+@record
 class Refuted:
     """No rows break the rule; the steps say why."""
 
     steps: tuple[Told, ...]
 
 
-@dataclass(frozen=True)
+@record
 class CounterExample:
     """These rows keep all rules and break the one in question."""
 
     rows: tuple[Row, ...]
 
 
-@dataclass(frozen=True)
+@record
 class GaveUp:
     """The search came to a limit."""
 

@@ -11,16 +11,15 @@ and days a strict limit is rounded to the step before, so the same table serves 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.facts.differences import Differences, Limit
 from penstock.analysis.implication.rules import Premise, Reach, StreamShape
 from penstock.analysis.reasons import Told
+from penstock.records import record
 
 _ANY = Reach()
 
 
-@dataclass(frozen=True)
+@record
 class ChasedRow:
     """A row: its stream (by place), its terms, its name in a proof; the row whose FOREIGN KEY it answers, and where."""
 

@@ -13,8 +13,6 @@ When it is implied, the declarations that do so are the least set that is found 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.facts.domains import declared_domain
 from penstock.analysis.implication.chase import FULL, Chase, CounterExample, Outcome, Refuted, SearchLimits
@@ -27,9 +25,10 @@ from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Sc
 from penstock.model.script import Script
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Implication:
     """The answer: implied, not implied, or None for not decided; and why."""
 

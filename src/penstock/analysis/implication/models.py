@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues
+from penstock.records import record
 
 _MOST_LOOKED_AT = 1000
 """Occurrences of a row that are looked at one by one; beyond them it counts as without a partner."""
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """A row of a stream (by its place) with its values, once or endlessly often."""
 
@@ -32,7 +32,7 @@ class Row:
     period: Fraction = Fraction(0)
 
 
-@dataclass(frozen=True)
+@record
 class LagSequence:
     """`t.ts - s.ts` for all occurrences of two rows: `first + n step`, for n from 0, or for all whole n."""
 

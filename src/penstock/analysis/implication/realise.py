@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.analysis.decider_reasons import ProofStep
@@ -27,12 +26,13 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Check, Punctuated
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 _START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 """Time zero of a counter-model, where event times are instants."""
 
 
-@dataclass(frozen=True)
+@record
 class Realised:
     """A counter-model, row by row."""
 

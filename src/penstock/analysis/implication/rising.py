@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.facts.differences import Limit
@@ -25,9 +24,10 @@ from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.goals import LEFT
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues
 from penstock.analysis.reasons import Reason
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class _Endless:
     """Alike rows that come for ever, from `first` on, of which `row` is one."""
 

@@ -19,15 +19,15 @@ PUNCTUATED, CHECK; nor is a constraint that pairs an event time with a column th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Scheme, StreamKey, reference_of
 from penstock.model.spans import Span, Unit, Window
 from penstock.model.stream import Stream, columns_in_common
 from penstock.model.types import Kind
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Reach:
     """`low <= t.ts - s.ts <= high`, in ticks; None is unbounded."""
 
@@ -63,7 +63,7 @@ class Reach:
         return Reach(low, 0 if self.high is None else min(0, self.high))
 
 
-@dataclass(frozen=True)
+@record
 class StreamShape:
     """A stream as the rules see it: its columns but the event time, and how its clock steps."""
 
@@ -78,7 +78,7 @@ class StreamShape:
         return next((i for i, c in enumerate(self.columns) if c == column), None)
 
 
-@dataclass(frozen=True)
+@record
 class Premise:
     """Rows of two streams (by their places) that agree on pairs of columns, `when` apart."""
 
@@ -88,7 +88,7 @@ class Premise:
     when: Reach
 
 
-@dataclass(frozen=True)
+@record
 class OneRow:
     """Both are one row: a PRIMARY KEY."""
 
@@ -96,7 +96,7 @@ class OneRow:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class SameValues:
     """Both agree on further pairs of columns: a STREAM KEY."""
 
@@ -105,7 +105,7 @@ class SameValues:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class Apart:
     """Their event times lie in a window: COOCCURS, or FOLLOWS WITHIN a span."""
 
@@ -114,7 +114,7 @@ class Apart:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class Partner:
     """Every row on the left has one on the right: a FOREIGN KEY. Full if it leaves no column of the partner open."""
 

@@ -24,7 +24,6 @@ several streams, and the extremes of an expression, where its columns are endles
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from penstock.analysis.decider_reasons import MemoryReason
@@ -36,9 +35,10 @@ from penstock.analysis.reasons import Told
 from penstock.model.clauses import COLLECTS, PICKS, TOP, VARIANCES, Aggregate
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Comparison, Op
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class OpenQuestion:
     """What keeps a query from being called bounded though no condition is shown to fail."""
 

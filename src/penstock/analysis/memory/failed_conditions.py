@@ -24,7 +24,6 @@ is found for each thing that fails; `every` finds each place where it does, for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, islice, product
 
 from penstock.analysis.decider_reasons import MemoryReason
@@ -35,9 +34,10 @@ from penstock.analysis.memory.order import Order
 from penstock.analysis.reasons import Reason
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Op
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Placement:
     """Where the c-th of N rows stands in an endless stretch: upwards or downwards, in all of it or in one half."""
 
@@ -49,7 +49,7 @@ class Placement:
     """Whether all rows stand at the least value there."""
 
 
-@dataclass(frozen=True)
+@record
 class FailedCondition:
     """A condition that fails, and how to make an input of it."""
 
@@ -69,7 +69,7 @@ class FailedCondition:
         return MemoryReason.CONDITION(self.condition, self.text)
 
 
-@dataclass(frozen=True)
+@record
 class SourceComparison:
     """A comparison between two sources: `low <= high` or `low < high`."""
 

@@ -24,7 +24,6 @@ import datetime as dt
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -32,11 +31,12 @@ from penstock.analysis.facts.values import FAR, FEW, Interval, has_steps, is_sma
 from penstock.model.expressions import Constant
 from penstock.model.predicates import Op
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 Point = int | str | dt.datetime
 
 
-@dataclass(frozen=True)
+@record
 class Line:
     """One line: whether it has steps, and its points in their order."""
 

@@ -17,7 +17,6 @@ Preconditions: none. Windows, promises and hints are not looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.decider_reasons import MemoryReason
@@ -46,9 +45,10 @@ from penstock.model.predicates import (
 from penstock.model.query import Query
 from penstock.model.schemes import Check
 from penstock.model.types import DataType
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Condition:
     """One condition that tuples keep, and its text in the user's words."""
 
@@ -61,7 +61,7 @@ class Condition:
         return passes(self.predicate, values, is_check=self.is_check)
 
 
-@dataclass(frozen=True)
+@record
 class MemoryReading:
     """A query as MEMORY reads it."""
 

@@ -20,7 +20,6 @@ Preconditions: no condition is unread, and no column of the violation is derived
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.decider_reasons import MemoryReason
@@ -37,12 +36,13 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, OneOf, Op
 from penstock.model.spans import Unit
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 Row = tuple[str, tuple[tuple[str, object], ...]]
 """A stream's name, and the columns that are not NULL."""
 
 
-@dataclass(frozen=True)
+@record
 class MemoryWitness:
     """N results to be: the tuple that arrives of each, and the rest that asks for it."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.implication.rules import Reach
@@ -28,9 +27,10 @@ from penstock.analysis.rewriting.eliminate_window_predicates import WindowPredic
 from penstock.analysis.rewriting.identity import Identity, identities, pairs
 from penstock.analysis.rewriting.substreams import SubStreams
 from penstock.model.expressions import ColumnRef
+from penstock.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Composed:
     """A query whose joins are all eliminated: the source that counts, the one that is taken off, and what they need."""
 

@@ -7,11 +7,10 @@ a stream without a row in a window counts 0 there. What runs is made of the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.analysis.rewriting.count_values import N
 from penstock.model.names import quoted
 from penstock.model.spans import span_of_ticks
+from penstock.records import record
 
 SOURCE, TIME, WINDOW = "source", "ts", "window"
 """The columns of the rows that are counted: which source, when; and Spark's own name for the window."""
@@ -20,7 +19,7 @@ BOUNDS = ("error_declared", "error_observed", "error_violations", "error_answer"
 """The columns that WITH BOUNDS adds, beside the limits of each count."""
 
 
-@dataclass(frozen=True)
+@record
 class CountedSource:
     """A source whose rows are counted; lengths are ticks."""
 
@@ -51,7 +50,7 @@ class CountedSource:
         return max(self.high, 0) + max(-self.low, 0)
 
 
-@dataclass(frozen=True)
+@record
 class CountOutput:
     """A column of the answer: `count`, `window`, `start` or `end` of it, or `group` with its place.
 
@@ -69,7 +68,7 @@ class CountOutput:
         return self.text.replace(N, number)
 
 
-@dataclass(frozen=True)
+@record
 class Rewriting:
     """The counts that stand for a query."""
 

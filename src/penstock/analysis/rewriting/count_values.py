@@ -12,12 +12,12 @@ holds to one value, and numbers with a suffix or an exponent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from penstock.model.clauses import Aggregate, Formula
 from penstock.model.expressions import Expression, Literal
+from penstock.records import record
 
 N = "{n}"
 """Stands for the number of results in the text of a value."""
@@ -25,7 +25,7 @@ _MOST_DIGITS, _LONG = 38, 18
 """Of a DECIMAL, and of a number that is a BIGINT whatever its digits are."""
 
 
-@dataclass(frozen=True)
+@record
 class CountValue:
     """A value as Spark's text over N, and by how much it grows with each result."""
 

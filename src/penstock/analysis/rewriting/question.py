@@ -13,7 +13,7 @@ where there is no EXISTS.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.reasons import Reason
@@ -33,12 +33,13 @@ from penstock.model.predicates import (
 )
 from penstock.model.query import Query
 from penstock.model.relation import JoinKind, joins
+from penstock.records import record
 
 MOST_SOURCES = 8
 """Every pair of sources is asked about, so beyond these a check would no longer be quick."""
 
 
-@dataclass(frozen=True)
+@record
 class CountQuestion:
     """A count over joins and anti-joins."""
 

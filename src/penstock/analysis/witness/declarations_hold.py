@@ -13,7 +13,6 @@ these matters, the input counts as not keeping it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from penstock.analysis.facts.truth import Truth, compared, passes, ticks_between, truth
@@ -35,12 +34,13 @@ from penstock.model.schemes import (
 )
 from penstock.model.spans import Rows, Span, Window
 from penstock.model.stream import Stream, columns_in_common
+from penstock.records import record
 
 Values = Mapping[str, Any]
 """The columns of a row that are not NULL."""
 
 
-@dataclass(frozen=True)
+@record
 class Arrived:
     """A row as it arrives; `closes` is set for a punctuation."""
 

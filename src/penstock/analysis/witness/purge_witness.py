@@ -20,7 +20,7 @@ where both sides of the match are in the output, since an outer join may give ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from penstock.analysis.closings.between import Way
@@ -40,6 +40,7 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.relation import FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import Follows, ForeignKey, Ordered, Punctuated
 from penstock.model.spans import Rows
+from penstock.records import record
 
 SHOWN = 10
 """Rows of a growing input that a finding carries."""
@@ -49,7 +50,7 @@ _FAR = (10**5, 10**3)
 """Blocks so late that a limit which the domains do not see would show; the first that the calendar has room for."""
 
 
-@dataclass(frozen=True)
+@record
 class Scenario:
     """A pattern of blocks in which rows of `alias` are needed for ever; `graph` is only read."""
 

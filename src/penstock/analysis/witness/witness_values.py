@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -32,6 +32,7 @@ from penstock.model.schemes import Check, Punctuated
 from penstock.model.spans import Unit
 from penstock.model.stream import Column
 from penstock.model.types import DataType, Kind
+from penstock.records import record
 
 _START = dt.datetime(2024, 1, 1)
 _EPOCH_MICROSECONDS = (_START - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
@@ -46,7 +47,7 @@ class CannotLayOut(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)
+@record
 class _Place:
     """Where a node stands in block 0, and how far a block moves it."""
 

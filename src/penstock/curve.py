@@ -13,7 +13,7 @@ DISTINCT and GROUP BY it is about the results of the join, in the room that they
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from penstock.plan.evict import BYTES
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.plan.second_stage_budget import second_room
-from penstock.records import record
 from penstock.runtime import Batch, Cell, Chunk, Truth
 from penstock.runtime.columns.codes import ticks
 from penstock.runtime.input.clock import Clock
@@ -46,7 +45,7 @@ Ints = npt.NDArray[np.int64]
 ChunkOf = Callable[[Plan, str, Any], Chunk]
 
 
-@record
+@dataclass(frozen=True)
 class Point:
     """A budget, the share of the answer that it keeps, and the best possible share; None where it is not known."""
 
@@ -55,7 +54,7 @@ class Point:
     best: float | None
 
 
-@record
+@dataclass(frozen=True)
 class Curve:
     """Recall against budget over some rows."""
 

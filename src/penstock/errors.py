@@ -19,9 +19,8 @@ An error is a message (what), then a detail (why, or what was expected), then a 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from unicodedata import east_asian_width
-
-from penstock.records import record
 
 
 class PenstockError(Exception):
@@ -56,7 +55,7 @@ _LONGEST_MESSAGE = 400
 """Characters of a message or a hint."""
 
 
-@record
+@dataclass(frozen=True)
 class Place:
     """A stretch of a script's text: where an error is shown, and the line to show it under."""
 

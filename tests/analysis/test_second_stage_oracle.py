@@ -44,7 +44,7 @@ def test_an_event_time_that_was_passed_gives_no_new_result(joined: Query, seed: 
     assume(
         isinstance(finding, Bounded)
         and finding.means is Means.PURGE
-        and "once the clock of a has passed it" in told(finding.bound)
+        and "until the clock of a has passed it" in told(finding.bound)
     )
     world = World(of, seed)
     for _ in range(world.random.randrange(2, 7)):

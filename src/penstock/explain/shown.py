@@ -6,7 +6,7 @@ values as elsewhere: nothing is decided here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from html import escape
 
 from penstock.analysis.finding import Verdict
@@ -18,9 +18,10 @@ from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
+from penstock.records import record
 
 
-@dataclass(frozen=True, repr=False)
+@record
 class ShownVerdict(Verdict):
     """A verdict that prints as `penstock check` does."""
 
@@ -45,7 +46,7 @@ class ShownVerdict(Verdict):
         return Explanation(self.script, self.asked, self, make_plan(self.asked, self))._repr_html_()
 
 
-@dataclass(frozen=True, repr=False)
+@record
 class Explanation:
     """The plan of one query: prints as `penstock explain` does."""
 

@@ -43,6 +43,7 @@ def test_a_job_that_stores_nothing_has_no_ratio() -> None:
     ("answers", "are_equal", "said"),
     [
         (SAME, True, "equal: the same 12 rows"),
+        (AnswersCompared(12, 0, 0, None, 0, ("k", "t")), True, "equal: the same 12 rows; compared by k, t: which of"),
         (AnswersCompared(12, 0, 2, 0, 0), True, "equal: 10 rows, and 2 more that Spark holds back"),
         (AnswersCompared(12, 0, 2, 1, 0), False, "NOT EQUAL: 1 of 2 rows that Spark did not emit are not in the"),
         (AnswersCompared(12, 0, 2, None, 0), False, "NOT EQUAL: 2 rows are more than Spark emitted"),

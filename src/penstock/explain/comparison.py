@@ -52,6 +52,8 @@ class AnswersCompared:
     """How many of these are not in the answer at rest; None if there is none to ask."""
     late: int
     """Rows that came later than their watermark allows."""
+    by: tuple[str, ...] = ()
+    """Where only these columns are compared: those that the rows are deduplicated by."""
 
     @property
     def are_equal(self) -> bool:
@@ -60,6 +62,9 @@ class AnswersCompared:
 
     def __str__(self) -> str:
         late = f"; {self.late:,} rows came later than their watermark allows: see docs/adopt.md" if self.late else ""
+        if self.by:
+            columns = ", ".join(self.by)
+            late = f"; compared by {columns}: which of the rows that agree on these is kept, no column says{late}"
         if not self.lacking and not self.more:
             return f"equal: the same {self.rows:,} rows{late}"
         if self.are_equal:

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from penstock.spark.stream import DataFrame
 
 _MODES = ("append", "update")
+_BY_COLUMN = (
+    "make it a column of its stream before the streams meet (withColumn), of a plain type, and compare that; of "
+    "structs compare the fields: a.k.x <=> b.k.x"
+)
+"""What a job writes where a script would declare something of a stream."""
 
 
 def to_sql(frame: DataFrame, **hints: Unpack[JobHints]) -> str:
@@ -67,7 +72,9 @@ def parsed(read: ReadFrame, written: str | None = None) -> Script:
         raise NotSupportedYet(
             f"what this job asks for is not in Penstock's language: {first.message}",
             detail="; ".join([first.place.text.strip(), *(f"in the job: {place}" for place in read.job.places)]),
-            hint=first.hint or "leave this query to Spark as it is",
+            hint=_BY_COLUMN
+            if "CREATE STREAM" in (first.hint or "")
+            else first.hint or "leave this query to Spark as it is",
         ) from None
 
 

@@ -50,7 +50,7 @@ def compare(
             spark_way, _ = run_way(own, home / "spark", counted, mode=mode, is_adopted=False)
         adopted_way, late = run_way(adopted, home / "adopted", counted, mode=mode, is_adopted=True)
         at_rest = catalyst.frame(sample.at_rest(read.job.plan))
-        answers = compare_answers(home / "spark", home / "adopted", at_rest, late)
+        answers = compare_answers(home / "spark", home / "adopted", at_rest, late, read.told_apart_by)
     return JobComparison(sum(counted), spark_way, adopted_way, answers)
 
 
@@ -59,7 +59,8 @@ def profile(frame: DataFrame, *, rows: int = 100_000) -> JobProfile:
     read = read_job(frame)
     if rows < 1:
         raise UsageError(f"rows is a number above 0, not {rows}")
-    from penstock.profile.job_profile import JobProfile  # noqa: PLC0415 - with Spark
+    from penstock.profile.asking import require_no_blocks  # noqa: PLC0415 - with Spark
+    from penstock.profile.job_profile import JobProfile  # noqa: PLC0415
     from penstock.profile.run import profile_with  # noqa: PLC0415
     from penstock.spark.frames.catalyst import Catalyst  # noqa: PLC0415
     from penstock.spark.frames.sampled_sources import SampledSources, written_leaf  # noqa: PLC0415
@@ -70,6 +71,7 @@ def profile(frame: DataFrame, *, rows: int = 100_000) -> JobProfile:
         sample = SampledSources(Catalyst(read.session), home / "sample", rows, _PROFILED_BATCHES)
         made = read.profiled_script(home)
         script = parsed(read, made.text)
+        require_no_blocks(script)
         given = read.inputs(sample.streaming, made)
         for stream in made.streams:
             written_leaf(given[stream.name], home / f"stream_{stream.source}", rows, _PROFILED_BATCHES)

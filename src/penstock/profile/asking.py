@@ -211,6 +211,16 @@ def columns_asked(questions: Iterable[Question], domains: Iterable[tuple[str, st
     return tuple(column.name for column in stream.carried if column.name in folded)
 
 
+def require_no_blocks(script: Script) -> None:
+    """Raise NotSupportedYet where a query reads answers of queries, of which there is no data to measure."""
+    for query in script.queries:
+        if any(source.below is not None for source in query.all_sources):
+            raise NotSupportedYet(
+                "profile measures the streams that a query joins, and this one reads the answer of another",
+                hint="profile the joins by themselves: what stands in FROM, without the groups and tables above it",
+            )
+
+
 def streams_of(script: Script) -> tuple[Stream, ...]:
     """The streams that the queries read, each once."""
     return tuple({s.stream.name: s.stream for q in script.queries for s in q.all_sources}.values())

@@ -22,6 +22,7 @@ from penstock.profile.asking import (
     columns_asked,
     declared_questions,
     files_are_counted,
+    require_no_blocks,
     streams_of,
 )
 from penstock.profile.declaring import Declaration
@@ -63,6 +64,7 @@ def profile_script(script: Script, progress: Progress) -> Profile:
         raise UsageError(
             "the script has no query, so no promise would help one", hint="add the SELECT that the streams are for"
         )
+    require_no_blocks(script)
     for stream in streams:
         require_readable(stream)
     quiet_errors()

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 import penstock
-from penstock.errors import UsageError
+from penstock.errors import NotSupportedYet, UsageError
 from penstock.jobs import profile
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import streams, write
@@ -32,6 +32,14 @@ def test_a_profile_is_of_some_rows(spark: SparkSession, bench: Bench) -> None:
     s = streams(spark, bench)
     with pytest.raises(UsageError, match="rows is a number above 0, not -1"):
         profile(s.a.join(s.b, F.expr("ak = bk AND ats = bts")), rows=-1)
+
+
+def test_answers_of_queries_have_no_data_to_measure(spark: SparkSession, bench: Bench) -> None:
+    write(bench, seed=3, files=0)
+    s = streams(spark, bench)
+    once = s.a.join(s.b, F.expr("ak = bk AND ats = bts")).select("ak", "ats").distinct()
+    with pytest.raises(NotSupportedYet, match="this one reads the answer of another"):
+        profile(once.groupBy(F.window("ats", "4 seconds")).count())
 
 
 def test_the_room_can_be_called() -> None:

@@ -107,6 +107,18 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
         NotSupportedYet,
         r"not in Penstock's language: only Spark can evaluate hash(.|\n)*in the job: .*test_unread_nodes.py:\d+",
     ),
+    "structs as keys": (
+        lambda s: s.a.withColumn("p", F.struct("ak")).join(
+            s.b.withColumn("q", F.struct("bk")), F.expr("p = q AND bts = ats")
+        ),
+        NotSupportedYet,
+        "p is STRUCT(.|\n)*compare the fields",
+    ),
+    "windows of windows": (
+        lambda s: s.a.groupBy(F.window("ats", "2 seconds")).count().groupBy(F.window("window", "4 seconds")).count(),
+        NotSupportedYet,
+        "windows of windows are not read: group by the longer window at once",
+    ),
     "groups of one batch": (
         lambda s: s.a.join(s.b, F.expr(NEAR)).groupBy("ak").applyInPandas(lambda rows: rows, "ak BIGINT"),
         NotSupportedYet,

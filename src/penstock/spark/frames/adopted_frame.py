@@ -20,7 +20,7 @@ from penstock.frames.job_hints import NO_HINTS, JobHints
 from penstock.frames.job_relations import JobRelation, leaves_of
 from penstock.frames.job_script import JobPromise, JobScript, script_of
 from penstock.model.names import quoted
-from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, number_of, output
+from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, number_of, output
 from penstock.spark.frames.deduplicated_answers import clock_of, deduplicated, names_of_keys, without_watermarks
 from penstock.spark.frames.deduplications import Deduplication, deduplications
 from penstock.spark.frames.heartbeats import hidden_clock, with_heartbeats
@@ -54,6 +54,13 @@ class ReadFrame:
         """The columns that the answer is deduplicated by; None if it is not."""
         found = deduplicated(self.job.path)
         return None if found is None else names_of_keys(found)
+
+    @property
+    def told_apart_by(self) -> tuple[int, ...]:
+        """The places of these columns among those of the DataFrame, as far as it has them."""
+        found = deduplicated(self.job.path)
+        keys = set() if found is None else {number_of(key) for key in items(found.keys())}
+        return tuple(place for place, one in enumerate(output(self.job.plan)) if number_of(one) in keys)
 
     @property
     def forgetting(self) -> str | None:

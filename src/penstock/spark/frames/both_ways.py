@@ -52,15 +52,18 @@ def answer_in(home: Path) -> Path:
     return home / "rows"
 
 
-def compare_answers(spark_way: Path, adopted_way: Path, at_rest: DataFrame, late: int) -> AnswersCompared:
-    """The bags that both ways gave, and that of the same rows at rest."""
-    wanted = comparable(at_rest)
-    session = at_rest.sparkSession
+def compare_answers(
+    spark_way: Path, adopted_way: Path, at_rest: DataFrame, late: int, by: Sequence[int] = ()
+) -> AnswersCompared:
+    """The bags that both ways gave, and that of the same rows at rest; with `by`, of the columns in these places."""
+    compared = [f"column_{place}" for place in by or range(len(at_rest.columns))]
+    whole = comparable(at_rest)
+    wanted, session = whole.select(*compared), at_rest.sparkSession
 
     def given(home: Path) -> DataFrame:
         if not answer_in(home).exists():
             return session.createDataFrame([], wanted.schema)
-        return session.read.schema(wanted.schema).parquet(str(answer_in(home)))
+        return session.read.schema(whole.schema).parquet(str(answer_in(home))).select(*compared)
 
     theirs, ours = given(spark_way), given(adopted_way)
     more = ours.exceptAll(theirs)
@@ -70,7 +73,8 @@ def compare_answers(spark_way: Path, adopted_way: Path, at_rest: DataFrame, late
             wrong = ours.exceptAll(wanted).count()
         except SPARK_ERRORS:
             wrong = None  # Some plans run as streams alone.
-    return AnswersCompared(ours.count(), theirs.exceptAll(ours).count(), extra, wrong, late)
+    names = tuple(at_rest.columns[place] for place in by)
+    return AnswersCompared(ours.count(), theirs.exceptAll(ours).count(), extra, wrong, late, names)
 
 
 def comparable(frame: DataFrame) -> DataFrame:

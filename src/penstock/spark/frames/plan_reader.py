@@ -57,7 +57,14 @@ from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of
 from penstock.spark.frames.source_names import name_of, name_of_table
 from penstock.spark.frames.struct_fields import StructFields
 from penstock.spark.frames.tables_below import with_table_below
-from penstock.spark.frames.unread_nodes import PER_BATCH, unread, unread_aggregate_hint, unread_node, words_of
+from penstock.spark.frames.unread_nodes import (
+    PER_BATCH,
+    unread,
+    unread_aggregate_hint,
+    unread_expression_hint,
+    unread_node,
+    words_of,
+)
 from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
 from penstock.spark.frames.window_groups import time_window
 from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
@@ -378,7 +385,7 @@ class PlanReader:
     def _needed(self, expression: Node, node: Node) -> JobExpression:
         text = self.texts.text(expression)
         if text is None:
-            hint = "work it out before the streams meet, or on top of the answer"
+            hint = unread_expression_hint(expression)
             if kind(node) == "Aggregate":
                 hint = unread_aggregate_hint(expression)
             if self._is_above_promise(node):

@@ -73,6 +73,16 @@ def _stands_on_state(node: Node) -> bool:
     )
 
 
+def unread_expression_hint(expression: Node) -> str:
+    """What to do about an expression that has no text."""
+    if kind(expression) == "Alias" and str(expression.name()).startswith("window_time("):
+        return (
+            "windows of windows are not read: group by the longer window at once, or write the shorter ones in a "
+            "query of their own and let this job read that"
+        )
+    return "work it out before the streams meet, or on top of the answer"
+
+
 def unread_aggregate_hint(expression: Node) -> str:
     """What to do about an aggregate that has no text."""
     if any(kind(part) == "PivotFirst" for part in parts(expression)):

@@ -270,7 +270,7 @@ def test_broken_pipe_is_no_trace(script: Write, tmp_path: Path) -> None:
 
 
 @pytest.mark.measure
-@pytest.mark.parametrize(("what", "seconds"), [("ten_streams", 0.8), ("ten_views", 0.5)])
+@pytest.mark.parametrize(("what", "seconds"), [("ten_streams", 0.35), ("ten_views", 0.5)])
 def test_ten_are_checked_in_well_under_a_second(script: Write, tmp_path: Path, what: str, seconds: float) -> None:
     """Wall time, start-up included, with `make measure`; in the suite, whose workers share the cores, CPU time."""
     path = tmp_path / script(getattr(scripts, what)())

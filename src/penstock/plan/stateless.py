@@ -1,8 +1,8 @@
 """Whether a query needs no state at all: then Spark runs it without a state store, a shuffle, or a cell.
 
 One stream of rows that are final as they arrive, no groups, no DISTINCT, nothing to be watched and nothing that waits.
-A promise that is watched (an order, a CHECK, a punctuation) has state, be it a clock or how many rows broke it: such a
-query has a cell, though it stores no row.
+A promise that is watched (an order, a CHECK, a punctuation) has state, be it a clock or how many rows broke it, and so
+have parts of a source, of which the metrics tell how far each is: such a query has a cell, though it stores no row.
 """
 
 from __future__ import annotations

@@ -74,9 +74,9 @@ def test_a_changed_query_goes_on_or_says_why_not(bench: Bench) -> None:
 def test_state_and_rescale_of_a_query_without_state(bench: Bench) -> None:
     _write(bench, range(2))
     assert bench.run(PLAIN, unbounded=False).code == 0
-    for command in (["state"], ["rescale", "--cells", "3"]):
+    for command, said in ((["state"], "out: needs no state, and keeps none"), (["rescale", "--cells", "3"], "out: ")):
         done = CliRunner().invoke(app, [command[0], str(bench.folder / "checkpoint"), *command[1:]])
-        assert done.exit_code == 0, (command, done.output, done.exception)
+        assert (done.exit_code, said in done.output) == (0, True), (command, done.output, done.exception)
 
 
 def test_malformed_rows_are_counted_and_kept(bench: Bench) -> None:

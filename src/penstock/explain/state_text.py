@@ -12,6 +12,7 @@ from penstock.explain.closing_text import closed_once
 from penstock.explain.ink import Ink
 from penstock.explain.undecided import many
 from penstock.plan.plan import Plan
+from penstock.plan.stateless import needs_no_state
 
 _KB = 1 << 10
 
@@ -95,6 +96,9 @@ def state_report(query: str, blocks: Sequence[StoredBlock], ink: Ink) -> list[st
         return [f"{ink.strong(query)}: has no cells, for counts stand for its joins; Spark keeps them"]
     for block in blocks:
         name = query if block.plan.query == query else f"{query}, block {block.plan.query}"
+        if not block.cells and needs_no_state(block.plan):
+            lines.append(f"{ink.strong(name)}: needs no state, and keeps none")
+            continue
         size = f"{-(-block.bytes // _KB):,} KB"
         cells = many(block.cells, "cell")
         batches = "1 batch" if block.batches == 1 else f"{block.batches:,} batches"

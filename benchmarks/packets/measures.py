@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ EARLIER = "another Penstock, all promises"
 STEADY_SLACK = 1.25
 """A batch time or a state that is at most so many times what it was counts as not grown: batches differ by chance."""
 MEMORY_SLACK = 1.10
+_TURNS = 3
+"""How often two Penstocks run, where they run beside each other."""
 
 Say = Callable[[str], None]
 
@@ -66,7 +68,10 @@ def throughput(size: Size, home: Path, found: Findings, say: Say) -> None:
     answer, _ = run_oracle(data, home / "oracle")
     right = pq.read_table(answer)
     runs = []
-    for system, start in _systems(size, data, home):
+    systems = _systems(size, data, home)
+    # Single runs of one system differ by a tenth: two that are close are told apart by the mean of several, in turn.
+    both = [one for one in systems if size.beside is not None and one[0] in (PROMISES, EARLIER)]
+    for system, start in [*systems, *both * (_TURNS - 1)]:
         say(system)
         runs.append(start())
         _compare(runs[-1], right, found)
@@ -74,7 +79,12 @@ def throughput(size: Size, home: Path, found: Findings, say: Say) -> None:
     found.measures.append(
         Measure("the result of every system", f"{right.num_rows:,} rows", "the oracle's bag", not found.wrong)
     )
-    found.measures.extend(_beside({run.system: run for run in runs}, max(window_rows(data, FILES_A_BATCH))))
+    by_system = {run.system: run for run in reversed(runs)}
+    found.measures.extend(_beside(by_system, max(window_rows(data, FILES_A_BATCH))))
+    if EARLIER in by_system:
+        ours, earlier = (mean(run.steady for run in runs if run.system == name) for name in (PROMISES, EARLIER))
+        what = f"all promises, times the other Penstock, mean of {_TURNS} runs in turn"
+        found.measures.append(_at_least(what, ours / earlier, 1))
     shutil.rmtree(data)
 
 
@@ -90,7 +100,6 @@ def _beside(runs: dict[str, Run], in_window: int) -> Iterator[Measure]:
     share = default.kept / max(1, ours.kept)
     yield Measure("rows kept, promises counted, beside Spark's", f"1/{share:,.0f}", "at most 1/100", share >= 100)
     if (earlier := runs.get(EARLIER)) is not None:
-        yield _at_least("all promises, times the other Penstock", ours.steady / earlier.steady, 1)
         what, most = "rows kept, promises counted", f"at most {earlier.kept:,}, as the other Penstock"
         yield Measure(what, f"{ours.kept:,}", most, ours.kept <= earlier.kept)
     if windows is not None:
@@ -241,7 +250,7 @@ def _compare(run: Run, right: Any, found: Findings) -> None:
 
 
 def _at_least(what: str, times: float, target: float) -> Measure:
-    return Measure(what, f"{times:.1f}", f"at least {target:g}", times >= target)
+    return Measure(what, f"{times:.2f}", f"at least {target:g}", times >= target)
 
 
 def _flat(what: str, pair: tuple[float, float], slack: float, form: str) -> Measure:

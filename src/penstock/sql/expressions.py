@@ -46,6 +46,10 @@ _AS_A_VALUE = (
     "it is a condition of WHERE, joined by AND; as a value, join it: "
     "LEFT JOIN (SELECT DISTINCT x, TRUE AS met FROM t) AS m ON m.x = s.x, and ask m.met IS NOT NULL"
 )
+_BESIDE_OR = (
+    "write two queries: SELECT … WHERE p UNION ALL SELECT … WHERE NOT coalesce(p, FALSE) AND {what}, "
+    "where p is the other side of OR"
+)
 _WINDOWS = ("window", "session_window", "window_time")
 """Functions that make groups, not values; `window(ts, length)` itself never comes here."""
 
@@ -197,9 +201,9 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     """What SQL calls a part that the language leaves out, and what to write instead."""
     if isinstance(part, exp.In) and part.args.get("query") is not None:
         negated = "NOT " if isinstance(part.parent, exp.Not) else ""
-        return f"{negated}IN (SELECT …)", _AS_A_VALUE
+        return f"{negated}IN (SELECT …)", _instead_of(part, f"x {negated}IN (SELECT …)")
     if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
-        return "EXISTS", _AS_A_VALUE
+        return "EXISTS", _instead_of(part, "EXISTS (SELECT …)")
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):
@@ -210,6 +214,14 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
             "date_trunc('HOUR', a.ts) = date_trunc('HOUR', b.ts), or how far two times may lie apart"
         )
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
+
+
+def _instead_of(part: exp.Expr, what: str) -> str:
+    """What to write instead of a query that is asked inside an expression."""
+    around = part.parent
+    while isinstance(around, exp.Not | exp.Paren | exp.And):
+        around = around.parent
+    return _BESIDE_OR.format(what=what) if isinstance(around, exp.Or) else _AS_A_VALUE
 
 
 def _refused_session(part: exp.Anonymous) -> tuple[str, str]:

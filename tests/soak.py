@@ -49,7 +49,7 @@ CORE = (
 )
 ON_SPARK = "tests/spark/test_whole_queries.py"
 KILLS = "tests/spark/test_kills.py::test_killed_at_random_moments_and_restarted"
-_EXAMPLES, _SPARK_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 150, 8, 6, 60.0
+_EXAMPLES, _SPARK_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 150, 8, 12, 60.0
 _MUTATED = 0.7
 """The share of the scripts that are known ones with something changed."""
 _ROW = re.compile(r"^\| (\d{4}-[^|]+)\| ([^|]+)\|((?: *[\d,]+ *\|){4}) ([^|]*)\|$")

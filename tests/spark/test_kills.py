@@ -83,7 +83,7 @@ class Killer:
             while process.poll() is None and sum(self.logged("offsets")) == before and time.monotonic() < deadline:
                 time.sleep(0.05)
             if victim != "workers" and self.rng.random() < WORKERS_BEFORE:
-                for _ in range(self.rng.randint(1, 3)):
+                for _ in range(self.rng.randint(1, 5)):
                     time.sleep(self.rng.uniform(0, 1.5))
                     self._kill_worker(process)
             time.sleep(self.rng.uniform(0, 2.5))

@@ -101,11 +101,13 @@ def _rows(frame: DataFrame, made: Rewriting, source: CountedSource, observation:
     frame = frame.withColumn(_CLOCK, F.col(quoted(source.event_time)))
     # Spark's watermarks are of whole milliseconds, and a part of one would be dropped from the delay.
     frame = frame.withWatermark(_CLOCK, f"{-(-source.slack // 1000)} milliseconds")
-    frame = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
     frame = frame.alias(source.alias)
-    for condition in source.conditions:
+    conditions = [F.expr(condition) for condition in source.conditions]
+    # One observation for what is read and what is counted: each is a pass over the rows that Spark does not compile.
+    counted = reduce(lambda time, condition: F.when(condition, time), conditions, F.col(_CLOCK))
+    frame = frame.observe(observation, F.count(F.lit(1)).alias("rows"), windows_of(counted, made))
+    for condition in conditions:
         frame = frame.where(condition)
-    frame = frame.observe(f"{observation}_windows", windows_of(F.col(_CLOCK), made))
     groups = [F.col(quoted(c)).alias(n) for c, n in zip(source.groups, made.group_names, strict=True)]
     key = [F.xxhash64(*(F.col(quoted(c)) for c in source.keys)).alias(KEY)] if made.with_bounds else []
     return frame.select(F.lit(source.alias).alias(SOURCE), F.col(_CLOCK).alias(TIME), *groups, *key)
@@ -254,10 +256,9 @@ def counting_metrics(
     observed = progress["observedMetrics"]
     rows_in, windows = {}, {}
     for source in made.sources:
-        name = input_observation(observation, source.alias)
-        read, counted = observed.get(name), observed.get(f"{name}_windows")
-        rows_in[source.alias] = int(read["rows"] or 0) if read is not None else 0
-        windows[source.alias] = counted[WINDOWS] if counted is not None else None
+        seen = observed.get(input_observation(observation, source.alias))
+        rows_in[source.alias] = int(seen["rows"] or 0) if seen is not None else 0
+        windows[source.alias] = seen[WINDOWS] if seen is not None else None
     violations: Counter[str] = Counter()
     for alias, rows in late_rows(made, windows, clock.before(progress)).items():
         violations[order_broken(query.by_alias[alias].stream)] += rows

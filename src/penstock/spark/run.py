@@ -39,7 +39,16 @@ from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine_sinks import drains_of, into_of
 from penstock.spark.running import Follower, Running, take_progress
 from penstock.spark.segment_files import SETTING, least_bytes
-from penstock.spark.session import CHILDREN_OF_JVM, FEW_ROWS_IN_JVM, PARTITIONS, spark_log, start_session
+from penstock.spark.session import (
+    CHILDREN_OF_JVM,
+    FEW_ROWS_IN_JVM,
+    ON_HEAP,
+    PARTITIONS,
+    PROVIDER,
+    ROCKSDB,
+    spark_log,
+    start_session,
+)
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
     AUDIT,
@@ -165,8 +174,13 @@ def _run(
                 one.checkpoint.hold()
 
         def start(one: Running) -> None:
+            few = one.plan.rewriting is not None and not one.plan.rewriting.group_names
             if PARTITIONS not in options.conf:
-                spark.conf.set(PARTITIONS, str(_partitions(one.assembled, spark.sparkContext.defaultParallelism)))
+                partitions = 1 if few else _partitions(one.assembled, spark.sparkContext.defaultParallelism)
+                spark.conf.set(PARTITIONS, str(partitions))
+            if PROVIDER not in options.conf:
+                # A few counts are stored and opened in no time on the heap; one that goes on keeps the store it has.
+                spark.conf.set(PROVIDER, ON_HEAP if few else ROCKSDB)
             _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, available_now=False) for drain in one.drains]

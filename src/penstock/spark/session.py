@@ -19,6 +19,8 @@ from penstock.errors import MachineError, UsageError
 from penstock.spark.unstarted import unstarted
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+ON_HEAP = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+"""The store that Spark has by default; what is in it lies on the heap of the executors."""
 _LEAST_JAVA = 17
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"

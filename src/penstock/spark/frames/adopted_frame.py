@@ -107,18 +107,17 @@ class ReadFrame:
         `marked`, none has a watermark.
         """
         catalyst = Catalyst(self.session)
-        if not marked:
-            with_marks = read_as
 
-            def read_as(leaf: Node) -> Node:
-                return without_watermarks(with_marks(leaf), catalyst)
+        def plan_of(leaf: Node) -> Node:
+            read = read_as(leaf)
+            return read if marked else without_watermarks(read, catalyst)
 
         found = {}
         for stream in (script or self.script).streams:
             leaf = self.job.leaves[stream.source]
-            frame = _by_place(catalyst.frame(read_as(leaf)))
+            frame = _by_place(catalyst.frame(plan_of(leaf)))
             if any(place == len(frame.columns) for _, place in stream.columns):
-                frame = _by_place(self._with_heartbeats(frame, leaf, read_as))
+                frame = _by_place(self._with_heartbeats(frame, leaf, plan_of))
             found[stream.name] = frame.selectExpr(
                 *(f"column_{place} AS {quoted(name)}" for name, place in stream.columns)
             )

@@ -52,7 +52,7 @@ class Watched:
 _HOW = (
     "Each stream in {} files, one a batch. All in one session that has run each of them before on little data: neither",
     "the session's start nor the first batch's is in the figures. Spark's joins keep their state in its default store,",
-    "in memory, but where RocksDB is named; Penstock's engine and the counts keep theirs in RocksDB.",
+    "in memory, but where RocksDB is named; the counts keep theirs in memory too, Penstock's engine its in RocksDB.",
     "Who wants the exact answer chooses the least of Spark's joins, on either store, and Penstock's engine.",
 )
 

@@ -30,6 +30,18 @@ def test_keys_that_left_are_remembered_where_they_cost_less_than_the_rows_that_w
     assert _kept(child, parent, window) == [kept]
 
 
+@pytest.mark.parametrize("asked", ["p.n, c.k", "p.n, count(*) AS of_it"])
+def test_keys_that_nothing_ends_are_forgotten_where_the_streams_are_bounded_whatever_groups_are(asked: str) -> None:
+    """A group that is kept for ever is no reason to remember keys for ever too."""
+    plan = plan_of(
+        "CREATE STREAM p (k BIGINT, n BIGINT, ts BIGINT, EVENT TIME ts, PRIMARY KEY (k), PUNCTUATED ON (k) WHEN n < 0);"
+        "CREATE STREAM c (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);"
+        f"SELECT {asked} FROM p LEFT JOIN c ON c.k = p.k AND c.ts <= p.ts + 4"
+        + (" GROUP BY p.n;" if "count" in asked else ";")
+    )
+    assert [m.kept for m in key_memories(plan)] == [False]
+
+
 @pytest.mark.parametrize(("waits", "kept"), [(50, True), (2, False)])
 def test_clusters_are_used_where_they_let_rows_go_earlier_than_follows(waits: int, kept: bool) -> None:
     plan = plan_of(

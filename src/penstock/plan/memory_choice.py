@@ -2,8 +2,9 @@
 
 **Keys.** A key of j that has left may still be named by rows of i to come. Remembered as a promise row it lets these go
 as they arrive; forgotten, they stay until another constraint closes j for them. Where there is none, it is remembered,
-unless the query is bounded and the key would be remembered for ever, nothing closing i for one that has come: no bound
-rests on it, for the key that a row of i names need not come at all.
+unless all streams are bounded and the key would be remembered for ever, nothing closing i for one that has come: no
+bound rests on it, for the key that a row of i names need not come at all. Whether groups over the join are bounded is
+another question.
 Where FOLLOWS closes j within k_f rows of j, and a constraint on i ends the need for the key within k_e rows of i,
 either will do, and the cheaper is chosen. Rows of i that leave by [ROWS n] need nothing remembered. In steady state,
 with r_i and r_j the rows of each stream in the same time:
@@ -77,7 +78,8 @@ def _key_choice(plan: Plan, closer: Closer) -> KeyMemory:
         if c.certain and c.kind not in (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
     ]
     if not others:
-        if plan.verdict == "bounded" and not closer.certain and not _may_end(plan, closer):
+        bounded = all(source.state.verdict == "bounded" for source in plan.sources)
+        if bounded and not closer.certain and not _may_end(plan, closer):
             return KeyMemory(closer, (), (), False, MemoryChoice.NOTHING_ENDS())
         return KeyMemory(closer, (), (), True, MemoryChoice.NOTHING_ELSE())
     if any(c.kind is not CloserKind.FOLLOWS for c in others):

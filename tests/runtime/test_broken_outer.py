@@ -226,6 +226,28 @@ def test_a_late_row_that_is_kept_finds_its_partner_and_is_not_given_without() ->
     assert late.metrics.contradicted == 0
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_late_row_contradicts_what_was_emitted_though_its_match_is_whole_only_later(restarts: bool) -> None:
+    """The order that was broken holds in more rows from then on, so that c waits anew, though it was emitted."""
+    streams = (
+        "CREATE STREAM a (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts);"
+        "CREATE STREAM b (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY k WITHIN 0 ROWS ON VIOLATION RECOVER);"
+        "CREATE STREAM c (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts);"
+    )
+    driver = Driver(f"{streams} SELECT a.n, b.n AS m, c.n AS o FROM a JOIN b ON b.k = a.k FULL JOIN c ON c.k = b.k;")
+    driver.step(c=[(0, 1, 1)])
+    assert driver.step(b=[(3, 5, 13)]).rows.to_pylist() == [{"a_n": None, "b_n": None, "c_n": 1}]
+    late = driver.step(b=[(0, 2, 20)])
+    assert (late.rows.num_rows, late.metrics.contradicted) == (0, 0)
+    if restarts:
+        driver.restart()
+    whole = driver.step(a=[(0, 4, 22)])
+    assert whole.rows.to_pylist() == [{"a_n": 22, "b_n": 20, "c_n": 1}]
+    assert whole.metrics.contradicted == 1
+    again = driver.step(a=[(0, 4, 23)])
+    assert (again.rows.num_rows, again.metrics.contradicted) == (1, 0)
+
+
 def test_the_end_of_the_streams_sets_nothing_aside() -> None:
     driver = Driver(f"{RECOVERING} SELECT r.n, s.n AS m FROM r FULL JOIN s ON {ON};")
     driver.step(r=[(1, 10, 1)])

@@ -135,7 +135,7 @@ class DoubtedRows(Component):
         """Whether what the batch adds must be worked out anew; what was brought back and is no part of it goes away."""
         if self.emitted is None:
             return False
-        self.worked_anew = is_late(self.plan, self.synopses, self._brought)
+        self.worked_anew = is_late(self.plan, self.synopses, self._brought, self.emitted.pending_tuples())
         if not self.worked_anew:
             self.send_away(tree)
             return False

@@ -8,7 +8,7 @@ Theorem: a row without NULLs, where no EXISTS decides, is emitted in the batch t
 of such rows none is noted: it stands iff all its tuples came before.
 
 Promises that were widened may leave open what they had decided. A row that stands and waits anew is **pending**: it is
-not emitted a second time.
+not emitted a second time, and a match that shows it to be none is worked out anew like one that came late.
 """
 
 from __future__ import annotations
@@ -94,6 +94,12 @@ class EmittedRows(Component):
         rows, places = np.unique(np.concatenate(found), axis=0, return_inverse=True)
         total = np.bincount(places.reshape(-1), np.concatenate(weights), len(rows))
         return rows[total > 0]
+
+    def pending_tuples(self) -> dict[str, Ints]:
+        """By alias, the places of the tuples of pending rows."""
+        if self.pending is None:
+            return {}
+        return {alias: self.pending[self.pending[:, n] != ABSENT, n] for n, alias in enumerate(self.aliases)}
 
     def settle(self, tuples: Mapping[str, Ints], pending: Ints) -> None:
         """Of the rows of some tuples, these are pending and no others."""

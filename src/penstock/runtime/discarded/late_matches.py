@@ -9,7 +9,8 @@ two sides of a node, all are linked. The **component** of a batch is what the li
 aside. So no row that any node makes lies in it and outside of it: it can be worked out by itself.
 
 A row of the batch is **late** if, at some node, a tuple that it leads to within its side is linked there with one
-that has left the other side, or stood in a row that did (`decided`), or is set aside. Theorem: if no row is late, the
+that has left the other side, or stood in a row that did (`decided`), or is set aside, or is in a row that was emitted
+and waits anew (`EmittedRows.pending`): a match of that one contradicts what was emitted. Theorem: if no row is late, the
 joins are right as they are: what they lack are the rows that left their sides, and whatever new row matches one of
 these holds a row of the batch, and with it a tuple that links the two.
 
@@ -42,6 +43,7 @@ from penstock.runtime.discarded.emitted_rows import EmittedRows, among
 from penstock.runtime.join.join_tree import JoinTree
 from penstock.runtime.join.purged import Asking
 from penstock.runtime.join.rows import ABSENT, Rows, take, together
+from penstock.runtime.join.sides import arrivals
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.marks import LEFT, MATCHED, decided, decided_marks
@@ -82,8 +84,16 @@ def _reached(
     return reached
 
 
-def is_late(plan: Plan, synopses: Mapping[str, Synopsis], left: Mapping[str, tuple[int, int]]) -> bool:
-    """Whether a row of the batch, or one that it is part of, may match a row that left; `left` are tuples set aside."""
+def is_late(
+    plan: Plan,
+    synopses: Mapping[str, Synopsis],
+    left: Mapping[str, tuple[int, int]],
+    pending: Mapping[str, Ints] = MappingProxyType({}),
+) -> bool:
+    """Whether a row of the batch, or one that it is part of, may match a row that left or was emitted.
+
+    `left` are tuples set aside, by their ids; `pending` those of rows that wait anew, by their places.
+    """
     inner: dict[int, dict[str, Ints]] = {}
     below: dict[int, list[PartTies]] = {}
     for number, node in enumerate(plan.nodes):
@@ -101,7 +111,10 @@ def is_late(plan: Plan, synopses: Mapping[str, Synopsis], left: Mapping[str, tup
                 other, ids = tie.aliases[1 - place], begun.get(alias, empty_ids())
                 met = union([found for _, found in matcher.pieces({alias: ids}, other, ALL)]) if len(ids) else ids
                 mark = decided(number) if decided(number) in decided_marks(plan, other) else LEFT
-                if len(met) and _has_left(synopses[other], met, left.get(other, (0, 0)), mark):
+                if len(met) and (
+                    _has_left(synopses[other], met, left.get(other, (0, 0)), mark)
+                    or np.isin(arrivals(synopses[other], met), pending.get(other, empty_ids())).any()
+                ):
                     return True
         below[number] = [*own, *(tie for side in sides for tie in below[side])]
         inner[number] = _where(_reached(synopses, below[number], dict(begun), left))

@@ -231,7 +231,8 @@ def test_a_late_row_contradicts_what_was_emitted_though_its_match_is_whole_only_
     """The order that was broken holds in more rows from then on, so that c waits anew, though it was emitted."""
     streams = (
         "CREATE STREAM a (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts);"
-        "CREATE STREAM b (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY k WITHIN 0 ROWS ON VIOLATION RECOVER);"
+        "CREATE STREAM b (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts,"
+        " ORDERED BY k WITHIN 0 ROWS ON VIOLATION RECOVER);"
         "CREATE STREAM c (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts);"
     )
     driver = Driver(f"{streams} SELECT a.n, b.n AS m, c.n AS o FROM a JOIN b ON b.k = a.k FULL JOIN c ON c.k = b.k;")

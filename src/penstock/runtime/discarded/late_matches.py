@@ -10,8 +10,8 @@ aside. So no row that any node makes lies in it and outside of it: it can be wor
 
 A row of the batch is **late** if, at some node, a tuple that it leads to within its side is linked there with one
 that has left the other side, or stood in a row that did (`decided`), or is set aside, or is in a row that was emitted
-and waits anew (`EmittedRows.pending`): a match of that one contradicts what was emitted. Theorem: if no row is late, the
-joins are right as they are: what they lack are the rows that left their sides, and whatever new row matches one of
+and waits anew (`EmittedRows.pending`): a match of that one contradicts what was emitted. Theorem: if no row is late,
+the joins are right as they are: what they lack are the rows that left their sides, and whatever new row matches one of
 these holds a row of the batch, and with it a tuple that links the two.
 
 Else the component is joined anew by a tree that kills no tuple (`join/join_tree.py`):

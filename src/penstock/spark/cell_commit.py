@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from penstock.spark.segment_files import SegmentFile
+from penstock.spark.segment_files import LEAST_BYTES, SegmentFile
 
 COMMIT = "(commit)"
 """The entry that says which batch the others are of. One state of Spark's, not two: opening one takes 20 ms a task."""
 
 _BODY = b"\n"
 """What parts the numbers and names, which are JSON without such a byte, from the small entries behind them."""
+_OLDEST = 6
+"""What 0.1 wrote into a commit."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +44,27 @@ class Committed:
     """The entries that lie in the commit."""
     run: str = ""
     """Whose commit it is: what another run left is looked at more closely."""
+    least: int | None = LEAST_BYTES
+    """The bytes from which on a segment becomes a file in the next batch (`entry_places.py`); None: none does."""
 
     @classmethod
     def read(cls, entry: bytes) -> Committed:
         """What an entry says. One of before there were files or small entries has none of them."""
         head, _, body = bytes(entry).partition(_BODY)
         told: list[Any] = json.loads(head)
-        number, tag, identity, seconds, block, stage = told[:6]
-        files, dropped, in_store, run, sizes = told[6:] + [{}, [], tag, "", []][len(told) - 6 :]
+        number, tag, identity, seconds, block, stage = told[:_OLDEST]
+        absent = [{}, [], tag, "", [], None if len(told) == _OLDEST else LEAST_BYTES]
+        files, dropped, in_store, run, sizes, least = told[_OLDEST:] + absent[len(told) - _OLDEST :]
         named = {name: SegmentFile(*told) for name, told in files.items()}
         gone = tuple((since, name) for since, name in dropped)
         ends = accumulate(size for _, size in sizes)
         small = {name: body[end - size : end] for (name, size), end in zip(sizes, ends, strict=True)}
-        return cls(number, tag, identity, seconds, block, stage, in_store, named, gone, small, run)
+        return cls(number, tag, identity, seconds, block, stage, in_store, named, gone, small, run, least)
 
     def written(self) -> bytes:
         """The entry that says it."""
         files = {entry: [file.name, file.size, file.checksum] for entry, file in self.files.items()}
         sizes = [[name, len(data)] for name, data in self.small.items()]
         told = [self.number, self.tag, self.identity, self.seconds, self.block, self.stage]
-        head = json.dumps([*told, files, self.dropped, self.in_store, self.run, sizes]).encode()
+        head = json.dumps([*told, files, self.dropped, self.in_store, self.run, sizes, self.least]).encode()
         return b"".join((head, _BODY, *self.small.values()))

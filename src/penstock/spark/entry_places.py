@@ -3,6 +3,11 @@
 A small entry lies in the commit (`cell_commit.py`), as long as there is room; a large segment in a file
 (`segment_files.py`), where there may be such; all others, and those that a cell reads only when it needs them (COLD),
 by themselves in Spark's store. An entry lies in one place: who moves it removes it where it was.
+
+A batch that was killed is done again, perhaps by a run with other settings, and the version of Spark's store that the
+run before has written may stay on disk: the file manager of `run` (`session.SETTINGS`) does not replace a file. What
+later batches change must fit either of the two. So where the entries of a batch lie follows from the commit before it
+alone, and what a run is told (`penstock.segments`) holds from its second batch on.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from typing import Any
 from penstock.runtime import Changes
 from penstock.runtime.state.store import COLD, SEGMENT
 from penstock.spark.cell_commit import Committed
-from penstock.spark.segment_files import SegmentFile, SegmentFiles, damaged
+from penstock.spark.segment_files import LEAST_BYTES, SegmentFile, SegmentFiles, damaged
 
 _SMALL = 1 << 13
 """Bytes up to which an entry lies in the commit."""
@@ -47,13 +52,14 @@ def placed(
             dropped.append((number, files.pop(name).name))
         elif small.pop(name, None) is None:
             delete.append(name)
+    least = LEAST_BYTES if before is None else before.least
     # Whoever wants files for all segments, however small, means the others to lie by themselves, too.
-    most = _SMALL if among is None else min(_SMALL, among.least)
+    most = 0 if least is None else _SMALL if among is None else min(_SMALL, least)
     room = _ROOM - sum(map(len, small.values()))
     for name, data in changes.put.items():
         had = small.pop(name, None)
         room += 0 if had is None else len(had)
-        if among is not None and among.takes(name, data):
+        if among is not None and least is not None and among.takes(name, data, least):
             files[name] = among.write(owner, number, data)
         elif len(data) <= min(most, room) and not name.startswith(COLD):
             small[name] = data

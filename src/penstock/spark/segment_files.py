@@ -62,11 +62,11 @@ class SegmentFiles:
     kept: int
     """For how many batches a file stays that is not needed any more."""
     least: int = LEAST_BYTES
-    """Bytes from which on a segment becomes a file."""
+    """Bytes from which on a segment becomes a file, as this run was told."""
 
-    def takes(self, entry: str, data: Any) -> bool:
-        """Whether an entry becomes a file."""
-        return self.folder.settings is None and entry.startswith(SEGMENT) and len(data) >= self.least
+    def takes(self, entry: str, data: Any, least: int) -> bool:
+        """Whether an entry becomes a file, where one of so many bytes does."""
+        return self.folder.settings is None and entry.startswith(SEGMENT) and len(data) >= least
 
     def write(self, owner: str, batch: int, data: bytes) -> SegmentFile:
         """Write a segment that a cell has made in that batch."""

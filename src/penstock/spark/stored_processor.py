@@ -24,7 +24,7 @@ from penstock.spark.cache import WarmCache
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import CELLS
 from penstock.spark.entry_places import placed, whole_store
-from penstock.spark.segment_files import SegmentFiles
+from penstock.spark.segment_files import LEAST_BYTES, SegmentFiles
 from penstock.spark.stored_entries import StoredEntries
 from penstock.spark.worker import settle
 from penstock.spark.worker_files import WorkerFolder
@@ -150,7 +150,8 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
             self.entries.updateValue((name,), (value,))
         in_store = tag if changes.put or changes.delete else since
         whose = (self.identity, self.seconds, self.plan.query, self.stage)
-        now = Committed(number, tag, *whose, in_store, places.files, places.dropped, places.small, self.run)
+        least = LEAST_BYTES if self.segments is None else self.segments.least
+        now = Committed(number, tag, *whose, in_store, places.files, places.dropped, places.small, self.run, least)
         self.entries.updateValue((COMMIT,), (now.written(),))
         if in_store != since:
             warm = {name: value for name, value in changes.put.items() if not name.startswith(COLD)}

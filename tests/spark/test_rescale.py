@@ -170,3 +170,9 @@ def test_what_cannot_be_dealt_is_told_and_nothing_is_touched(bench: Bench) -> No
     assert is_clean(told, 2) or is_clean(told, 1), told.err
     assert "an ARCHIVE" in told.err
     assert (bench.folder / "checkpoint" / "out" / "plan.json").read_bytes() == before
+    # As if the run had been killed: parts of the state of its last batch may lie there, in the cells that it had.
+    last = bench.folder / "checkpoint" / "out" / "spark" / "commits" / "0"
+    last.unlink()
+    told = rescale(bench.folder / "checkpoint", 2)
+    assert is_clean(told, 2), told.err
+    assert "batch 0 of query out is under way" in told.err

@@ -188,9 +188,15 @@ class Checkpoint:
                     return [what]
         if self.is_dealt_anew():
             return ["it has not run since it was last dealt anew: run it once as it was"]
-        if (begun := self._last("offsets")) > self._last("commits"):
+        if (begun := self.batch_under_way) is not None:
             return [f"batch {begun} is under way: run it as it was once, with --available-now, so that it ends"]
         return None
+
+    @property
+    def batch_under_way(self) -> int | None:
+        """A batch that was begun and not committed: parts of its state may lie in Spark's store, as they were made."""
+        begun = self._last("offsets")
+        return begun if begun > self._last("commits") else None
 
     def succeed(self, now: Essence, lines: Lines, plans: Sequence[BlockPlans]) -> None:
         """Make the folder the changed query's, whose state lies in `dealt_anew` from now on."""

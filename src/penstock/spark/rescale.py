@@ -52,6 +52,11 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str
         raise UsageError(
             f"query {query} has not run since it was last rescaled", hint="run it once, and rescale it then"
         )
+    if (begun := checkpoint.batch_under_way) is not None:
+        raise UsageError(
+            f"batch {begun} of query {query} is under way: its run was stopped before it had ended",
+            hint="run it once, with --available-now, and rescale it then",
+        )
     grids = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
     for name, both in plans.items():
         require_dealt(both.cells, (Grid(before[name]), grids[name]))

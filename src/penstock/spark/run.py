@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -49,7 +50,7 @@ from penstock.spark.session import (
     spark_log,
     start_session,
 )
-from penstock.spark.sinks import require_fit, require_own_folders
+from penstock.spark.sinks import may_have, require_fit, require_own_folders
 from penstock.spark.stream import (
     AUDIT,
     NO_CELLS,
@@ -64,6 +65,7 @@ from penstock.spark.stream import (
     trigger_seconds,
 )
 from penstock.spark.succession import take_over
+from penstock.spark.uncommitted_state import remove_uncommitted
 from penstock.spark.writers import writer_of
 
 _POLL_SECONDS = 0.2
@@ -172,15 +174,11 @@ def _run(
         for one in running:
             if one.checkpoint is not None:
                 one.checkpoint.hold()
+                if one.query.name in sinks:
+                    remove_uncommitted(one.checkpoint.spark, partial(may_have, sinks[one.query.name]))
 
         def start(one: Running) -> None:
-            few = one.plan.rewriting is not None and not one.plan.rewriting.group_names
-            if PARTITIONS not in options.conf:
-                partitions = 1 if few else _partitions(one.assembled, spark.sparkContext.defaultParallelism)
-                spark.conf.set(PARTITIONS, str(partitions))
-            if PROVIDER not in options.conf:
-                # A few counts are stored and opened in no time on the heap; one that goes on keeps the store it has.
-                spark.conf.set(PROVIDER, ON_HEAP if few else ROCKSDB)
+            _set_store(spark, one, options.conf)
             _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
@@ -316,6 +314,17 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
         one.handle = writer.start()
     except SPARK_ERRORS as error:
         raise _failure(one, error) from error
+
+
+def _set_store(spark: SparkSession, one: Running, conf: Mapping[str, str]) -> None:
+    """Where the state of a query that starts next lies, and in how many tasks, unless the user says so."""
+    few = one.plan.rewriting is not None and not one.plan.rewriting.group_names
+    if PARTITIONS not in conf:
+        cores = spark.sparkContext.defaultParallelism
+        spark.conf.set(PARTITIONS, str(1 if few else _partitions(one.assembled, cores)))
+    if PROVIDER not in conf:
+        # A few counts are stored and opened in no time on the heap; one that goes on keeps the store it has.
+        spark.conf.set(PROVIDER, ON_HEAP if few else ROCKSDB)
 
 
 def _partitions(assembled: Assembled, cores: int) -> int:

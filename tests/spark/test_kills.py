@@ -72,7 +72,8 @@ class Killer:
         if done is None:
             return 0
         _, _, *offsets = (folder / "offsets" / str(done)).read_text(encoding="utf-8").splitlines()
-        return min(json.loads(offset)["logOffset"] + 1 for offset in offsets)
+        # A stream that no batch has read yet has a dash.
+        return min(0 if offset == "-" else json.loads(offset)["logOffset"] + 1 for offset in offsets)
 
     @property
     def has_work(self) -> bool:

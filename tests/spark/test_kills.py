@@ -31,6 +31,8 @@ VICTIMS = {"all": 6, "jvm": 2, "driver": 2, "workers": 1}
 """How often which of them ends a run; a worker does where Spark does not try a task again."""
 WORKERS_BEFORE = 0.6
 """The share of the other runs in which workers die too before the end, and their tasks are tried again."""
+STREAM_COUNT = 2
+"""Of files, in every script."""
 DURING_START = 0.2
 """The share of the kills that do not wait for a batch to be under way."""
 
@@ -72,8 +74,9 @@ class Killer:
         if done is None:
             return 0
         _, _, *offsets = (folder / "offsets" / str(done)).read_text(encoding="utf-8").splitlines()
-        # A stream that no batch has read yet has a dash.
-        return min(0 if offset == "-" else json.loads(offset)["logOffset"] + 1 for offset in offsets)
+        # A source that no batch has read yet has a dash, and so has one of ours that never has rows.
+        read = [json.loads(offset)["logOffset"] + 1 for offset in offsets if offset != "-"]
+        return min(read) if len(read) == STREAM_COUNT else 0
 
     @property
     def has_work(self) -> bool:

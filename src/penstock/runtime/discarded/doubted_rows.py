@@ -41,7 +41,7 @@ from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.emitted_rows import EmittedRows
 from penstock.runtime.discarded.late_matches import Anew, component, is_late, put_in_order
 from penstock.runtime.discarded.recall import Recall, axis_columns
-from penstock.runtime.input.wire_columns import matching_columns, order_column
+from penstock.runtime.input.wire_columns import matching_columns
 from penstock.runtime.join.join_tree import JoinTree
 from penstock.runtime.join.purged import Purged
 from penstock.runtime.join.rows import count, padded
@@ -291,12 +291,9 @@ class DoubtedRows(Component):
 
     def _segment(self, alias: str, ids: Ints) -> Segment:
         synopsis = self.synopses[alias]
-        meeting: tuple[str, ...] = (*self.plan.by_alias[alias].not_null, *order_column(self.plan))
-        if not self.plan.inner:
-            meeting += matching_columns(self.plan, alias, synopsis.columns)
-        columns = (
-            synopsis.columns if self.recovers or self._audited else tuple(c for c in synopsis.columns if c in meeting)
-        )
+        # Of a shadow also what promises are watched by, though no condition of the query reads it.
+        is_whole = self.recovers or self._audited
+        columns = synopsis.columns if is_whole else matching_columns(self.plan, alias, synopsis.columns)
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
         batch: Ints = synopsis.gather(ids, lambda s: s.batch)
         home: Bools = synopsis.gather(ids, lambda s: s.home)

@@ -301,3 +301,20 @@ def test_a_cell_that_stands_for_several_has_the_widest_k_and_the_shortest_sight(
         assert (one.k, one.sight) == (k, sight)
         one.settle()
         assert one.k == k, "it falls only once W more arrivals were seen"
+
+
+def test_a_shadow_has_the_time_that_a_window_is_watched_by_though_the_query_reads_none() -> None:
+    driver = Driver(
+        "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY k WITHIN AUTO,"
+        " COOCCURS (k) AND t (k) WINDOW [-5, 5]);"
+        "CREATE STREAM t (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY k WITHIN AUTO);"
+        "SELECT /*+ MONITOR(3, 0.5, 1) */ s.n, t.n AS m FROM s, t WHERE s.k = t.k;"
+    )
+    for k in range(4):
+        driver.step(s=[(k, k, k)], t=[(k, k, k)])
+    driver.step(s=[(10, 10, 1)])
+    driver.step(t=[(11, 11, 11)])
+    assert (driver.stored("s"), driver.cell.doubted_rows.shadows) == (0, 3)
+    late = driver.step(t=[(10, 13, 5)])
+    assert (late.rows.num_rows, late.metrics.lost) == (0, 1)
+    assert late.metrics.violations == {"ORDERED BY k WITHIN AUTO ON t": 1}

@@ -153,7 +153,7 @@ class Killer:
 
     def end(self) -> None:
         """Let it read all there is, and compare."""
-        assert self.has_work, "the last kill came before the end"
+        # What is left of a driver that was killed may have done all there was: then there is more.
         ran = self.bench.finish(self.start("local[2]"))
         assert ran.code == 0, ran.err
         assert not self.has_work

@@ -54,6 +54,15 @@ def test_a_column_that_no_file_has_is_refused(spark: SparkSession, bench: Bench,
     assert sum(bench.sink().values()) == (2 if kind == "json" else 1)
 
 
+def test_a_field_of_json_that_is_spelt_otherwise_is_missing(bench: Bench) -> None:
+    """Spark reads it as NULL: it tells upper and lower case apart in JSON, whatever the session says."""
+    bench.write_text("s", "0.json", '{"K": 1, "n": 2}\n')
+    ran = bench.run(script("k BIGINT, n BIGINT", "json", where=", s.n"))
+    assert ran.code == 1
+    assert "declares column k, which is not in any row of the first batch" in ran.err
+    assert "there are: K, n" in ran.err
+
+
 def test_the_names_of_a_csv_header_and_not_the_places_of_its_columns(bench: Bench) -> None:
     bench.write_text("s", "0.csv", "n,k\n2,1\n")
     ran = bench.run(script("k BIGINT, n BIGINT", "csv", ", header 'true'", ", s.n"))

@@ -4,7 +4,8 @@ Spark's readers give NULL for a column that a file lacks, and a CSV file's colum
 says. So a misspelt column is an answer that is wrong without a word. Parquet, ORC and Avro files say what they have:
 the first of those that are there are asked (each file that the packer decodes itself says it again when it is read). A
 CSV file with a header is checked by Spark as it reads, told to do so (`enforceSchema`). A row of JSON or XML need not
-have every field: a column is missing if no row of the first batch has it.
+have every field: a column is missing if no row of the first batch has it. Spark reads a field of JSON only under the
+very name, upper and lower case told apart, so one that is spelt otherwise is missing.
 
 Of Parquet, ORC and Avro files that come later and that Spark decodes, `file_heads` asks as they are read. Not looked
 at: text, which has one column; CSV without a header.
@@ -12,7 +13,7 @@ at: text, which has one column; CSV without a header.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -48,7 +49,8 @@ def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream"
     assert stream.storage is not None
     kind = stream.storage.format.lower()
     text = own_record(stream)
-    wanted = {c.name.casefold(): c.name for c in stream.carried if c.derived is None and c.name != text}
+    spelt = _spelling(kind)
+    wanted = {spelt(c.name): c.name for c in stream.carried if c.derived is None and c.name != text}
     if kind not in _SELF_DESCRIBING | _BY_FIELD or not wanted:
         return
     files = _first_files(spark, stream)
@@ -104,10 +106,17 @@ def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset
         **{name: value for name, value in option_values(stream.storage) if name.lower() not in skipped}
     )
     try:
-        found = {name.casefold() for name in reader.load([escaped(path) for path in files]).columns}
+        found = {*reader.load([escaped(path) for path in files]).columns}
     except SPARK_ERRORS:
         return None  # A file that cannot be read is named, with the cause, by whoever reads it.
-    return frozenset(found).union(*map(folder_columns, files))
+    spelt, folders = _spelling(stream.storage.format.lower()), frozenset[str]().union(*map(folder_columns, files))
+    of_folders = {spelt(c.name) for c in stream.carried if c.name.casefold() in folders}
+    return frozenset(map(spelt, found)) | of_folders
+
+
+def _spelling(kind: str) -> Callable[[str], str]:
+    """What of a name counts where files of a format have it."""
+    return str if kind == "json" else str.casefold
 
 
 def _require(what: str, stream: Stream, wanted: dict[str, str], found: Iterable[str], where: str) -> None:

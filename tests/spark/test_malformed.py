@@ -79,8 +79,10 @@ def test_quarantine_keeps_the_text_and_its_file_once(bench: Bench, spark: SparkS
         "4",
     ]
     bench.write_text("t", "1.csv", "1,2.5\n1,x\n")
+    (bench.folder / "data" / "t" / "2.csv").write_bytes(b"1,\xff\xfe\n")
     assert bench.run(asked).code == 0
-    assert spark.read.parquet(str(bench.folder / "out" / "odd")).count() == 3
+    odd = pq.read_table(bench.folder / "out" / "odd").column("record").to_pylist()
+    assert sorted(odd) == ["1,x", "1,\ufffd\ufffd", "3,cheap", "4"], "bytes that are no UTF-8 are told as such"
     assert bench.sink("answer")["a", 2, 2.5] == 1
 
 

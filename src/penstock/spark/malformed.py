@@ -115,7 +115,8 @@ def judged(
         case MalformedPolicy.NULL:
             return frame, ()
         case MalformedPolicy.QUARANTINE:
-            return frame, (F.when(record.isNotNull(), file).alias(KEPT[0]), record.alias(KEPT[1]))
+            # Bytes that are no UTF-8 would make a column of strings that its readers cannot read.
+            return frame, (F.when(record.isNotNull(), file).alias(KEPT[0]), F.make_valid_utf8(record).alias(KEPT[1]))
         case MalformedPolicy.FAIL:
             absent = [F.when(F.col(quoted(c.name)).isNull(), F.lit(f"{c.name} {c.type}")) for c in plain]
             failure = F.raise_error(_message(stream, what, file, record, F.concat_ws(", ", *absent)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -178,8 +179,8 @@ def _run(
                     remove_uncommitted(one.checkpoint.spark, partial(may_have, sinks[one.query.name]))
 
         def start(one: Running) -> None:
-            _set_store(spark, one, options.conf)
-            _start(script, one, options)
+            with _own_store(spark, one, options.conf):
+                _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
 
@@ -316,15 +317,22 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
         raise _failure(one, error) from error
 
 
-def _set_store(spark: SparkSession, one: Running, conf: Mapping[str, str]) -> None:
-    """Where the state of a query that starts next lies, and in how many tasks, unless the user says so."""
+@contextmanager
+def _own_store(spark: SparkSession, one: Running, conf: Mapping[str, str]) -> Iterator[None]:
+    """Where the state of a query that starts meanwhile lies, and in how many tasks, unless the user says so."""
     few = one.plan.rewriting is not None and not one.plan.rewriting.group_names
     if PARTITIONS not in conf:
         cores = spark.sparkContext.defaultParallelism
         spark.conf.set(PARTITIONS, str(1 if few else _partitions(one.assembled, cores)))
-    if PROVIDER not in conf:
+    on_heap = few and PROVIDER not in conf
+    if on_heap:
         # A few counts are stored and opened in no time on the heap; one that goes on keeps the store it has.
-        spark.conf.set(PROVIDER, ON_HEAP if few else ROCKSDB)
+        spark.conf.set(PROVIDER, ON_HEAP)
+    try:
+        yield
+    finally:
+        if on_heap:
+            spark.conf.set(PROVIDER, ROCKSDB)
 
 
 def _partitions(assembled: Assembled, cores: int) -> int:

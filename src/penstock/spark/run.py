@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -51,7 +50,7 @@ from penstock.spark.session import (
     spark_log,
     start_session,
 )
-from penstock.spark.sinks import may_have, require_fit, require_own_folders
+from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
     AUDIT,
     NO_CELLS,
@@ -66,7 +65,6 @@ from penstock.spark.stream import (
     trigger_seconds,
 )
 from penstock.spark.succession import take_over
-from penstock.spark.uncommitted_state import remove_uncommitted
 from penstock.spark.writers import writer_of
 
 _POLL_SECONDS = 0.2
@@ -175,8 +173,6 @@ def _run(
         for one in running:
             if one.checkpoint is not None:
                 one.checkpoint.hold()
-                if one.query.name in sinks:
-                    remove_uncommitted(one.checkpoint.spark, partial(may_have, sinks[one.query.name]))
 
         def start(one: Running) -> None:
             with _own_store(spark, one, options.conf):

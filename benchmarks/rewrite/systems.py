@@ -27,13 +27,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock import compile as way
 from penstock.spark.run import RunOptions, run_script
-from penstock.spark.session import ROCKSDB
+from penstock.spark.session import ON_HEAP, PROVIDER, ROCKSDB
 
 ROOT = Path(__file__).parents[2]
 _TICKS = os.sysconf("SC_CLK_TCK")
 ALLOWED, WITH_BOUNDS = "/*+ ERROR(25 PERCENT) */ ", "/*+ ERROR(25 PERCENT WITH BOUNDS) */ "
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_DEFAULT = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 # The joins keep a million rows in the heap.
 CONF = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "6g"}
 
@@ -100,8 +98,8 @@ def spark_joins(
     spark: SparkSession, data: Path, home: Path, percent: int, minutes: tuple[int, ...], *, on_rocksdb: bool = False
 ) -> Ran:
     """The original query on Spark's own joins, over a sample of connections; on the store that Spark has by default."""
-    before = spark.conf.get(PROVIDER) or _DEFAULT
-    spark.conf.set(PROVIDER, ROCKSDB if on_rocksdb else _DEFAULT)
+    before = spark.conf.get(PROVIDER) or ON_HEAP
+    spark.conf.set(PROVIDER, ROCKSDB if on_rocksdb else ON_HEAP)
     try:
         (handle, cpu, seconds) = timed(lambda: _joined(spark, data, home, percent))
     finally:

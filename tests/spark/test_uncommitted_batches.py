@@ -6,18 +6,11 @@ the same, entry by entry, wherever the entries lie.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.spark.conftest import Bench
 from tests.spark.killed_queries import KINDS, STREAMS, Ended, write_files
-
-
-def _take_back_last(log: Path) -> None:
-    last = max((path for path in log.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
-    last.unlink()
-    last.with_name(f".{last.name}.crc").unlink()
+from tests.spark.test_checkpoint import gone, last_of
 
 
 @pytest.mark.parametrize(
@@ -42,7 +35,7 @@ def test_a_run_with_other_settings_goes_on_and_so_does_the_next(
         assert ran.code == 0, ran.err
         if files == done:
             # As if it had been killed after the tasks of its last batch, before or after its sink knew of it.
-            _take_back_last(bench.folder / "checkpoint" / "counts" / "spark" / "commits")
+            gone(last_of(bench.folder / "checkpoint" / "counts" / "spark" / "commits"))
             if not sink_knows:
-                _take_back_last(bench.folder / "out" / "counts" / "_spark_metadata")
+                gone(last_of(bench.folder / "out" / "counts" / "_spark_metadata"))
     check(Ended(bench, ran, files))

@@ -5,8 +5,8 @@ A small entry lies in the commit (`cell_commit.py`), as long as there is room; a
 by themselves in Spark's store. An entry lies in one place: who moves it removes it where it was.
 
 A batch that was killed is done again, perhaps by a run with other settings, and the version of Spark's store that the
-run before has written may stay on disk: the file manager of `run` (`session.SETTINGS`) does not replace a file. What
-later batches change must fit either of the two. So where the entries of a batch lie follows from the commit before it
+run before has written stays on disk (seen with the file manager of `run`, `session.SETTINGS`). What later batches
+change must fit either of the two. So where the entries of a batch lie follows from the commit before it
 alone, and what a run is told (`penstock.segments`) holds from its second batch on.
 """
 

@@ -175,7 +175,7 @@ def _run(
                 one.checkpoint.hold()
 
         def start(one: Running) -> None:
-            with _own_store(spark, one, options.conf):
+            with _store_of_its_kind(spark, one, options.conf):
                 _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
@@ -314,7 +314,7 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
 
 
 @contextmanager
-def _own_store(spark: SparkSession, one: Running, conf: Mapping[str, str]) -> Iterator[None]:
+def _store_of_its_kind(spark: SparkSession, one: Running, conf: Mapping[str, str]) -> Iterator[None]:
     """Where the state of a query that starts meanwhile lies, and in how many tasks, unless the user says so."""
     few = one.plan.rewriting is not None and not one.plan.rewriting.group_names
     if PARTITIONS not in conf:

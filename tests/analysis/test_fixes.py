@@ -159,6 +159,14 @@ def test_ordered_clocks_need_only_be_said_how_far_they_lie_apart() -> None:
     assert str(found.fixes[-1]) == "COOCCURS (k) AND b (k) WINDOW [-1000, 1000] ON a"
 
 
+def test_no_window_is_proposed_between_event_times_of_two_types() -> None:
+    times, dates = stream("a", "k BIGINT, ts TIMESTAMP", time="ts"), stream("b", "k BIGINT, ts DATE", time="ts")
+    for found in findings(query([source(times), source(dates)], "a.k = b.k")).values():
+        assert isinstance(found, Unbounded)
+        assert found.fixes
+        assert not any("WINDOW" in str(fix) for fix in found.fixes)
+
+
 def test_a_cross_product_has_no_fix_but_advice() -> None:
     streams = [stream(n, "k BIGINT") for n in "ab"]
     found = findings(query([source(s) for s in streams]))["a"]

@@ -63,7 +63,7 @@ def _by_clocks(facts: Facts, own: Source, target: Source, pairs: tuple[tuple[str
     if start is None or clock is None or own.stream.name == target.stream.name:
         return
     kinds = facts.query.type_of(start), facts.query.type_of(clock)
-    if kinds[0] is None or kinds[1] is None or kinds[0].is_integer != kinds[1].is_integer:
+    if kinds[0] is None or kinds[1] is None or not kinds[0].compares_with(kinds[1]):
         return
     if (
         never_passes(target.stream, clock.column)

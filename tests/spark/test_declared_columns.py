@@ -144,6 +144,7 @@ INSERT INTO out SELECT s.k, d.fee FROM s LEFT JOIN d ON s.k = d.k;
     [
         ("json", '{"k": 1, "fees": 5}', "table d declares column fee, which is not in any row of it"),
         ("json", '{"k": 1, "fee": "five"}', "table d: a row does not read as declared in "),
+        ("json", '{"k": 1, "fee": 5}{"k": 2, "fee": 5}', "line 1: something stands behind the first value of JSON"),
         pytest.param("csv", "fee,k\n5,1", "header", marks=pytest.mark.thorough),
         pytest.param("csv", "k,fee\n1,five", "table d: a row does not read as declared", marks=pytest.mark.thorough),
         pytest.param("csv", "k,fee\n1,5", "", marks=pytest.mark.thorough),

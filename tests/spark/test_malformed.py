@@ -109,3 +109,50 @@ def test_a_stream_that_declares_the_text_of_malformed_rows_takes_them(bench: Ben
     assert ran.code == 0, ran.err
     assert bench.sink("answer") == bag([(1, 2, None), (2, None, None), (3, None, WRONG.strip())])
     assert [line["malformed"] for line in ran.batches] == [{"s": 1}]
+
+
+LINES = """
+CREATE STREAM s (k BIGINT, ts TIMESTAMP AS (timestamp_seconds(k)){s}) USING json OPTIONS (path '{data}/s'){where};
+CREATE STREAM t (k BIGINT, ts TIMESTAMP AS (timestamp_seconds(k)){t}) USING json OPTIONS (path '{data}/t');
+CREATE SINK out USING parquet OPTIONS (path '{out}/answer');
+INSERT INTO out SELECT s.k FROM s, t WHERE s.k = t.k;
+"""
+ORDERED = ", EVENT TIME ts, ORDERED BY ts WITHIN 1 HOUR"
+
+
+@pytest.mark.parametrize(
+    ("more", "where"),
+    [
+        (ORDERED, ""),
+        pytest.param("", "", marks=pytest.mark.thorough),
+        pytest.param(ORDERED, " WHERE k = 2", marks=pytest.mark.thorough),
+        pytest.param(", ON MALFORMED QUARANTINE", "", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_line_of_json_with_a_second_value_is_not_read_in_part(bench: Bench, more: str, where: str) -> None:
+    text = LINES.replace("{s}", more).replace("{t}", ORDERED if ORDERED in more else "").replace("{where}", where)
+    bench.write_text("s", "0.json", '{"k": 2}\n')
+    bench.write_text("t", "0.json", '{"k": 1}\n{"k": 2}\n{"k": 3}\n')
+    first = bench.run(text)
+    assert first.code == 0, first.err
+    assert bench.sink("answer") == {(2,): 1}
+    bench.write_text("s", "1 of two.json", '{"k": 1}{"k": 2}\n{"k": 3}\n')
+    ran = bench.run(text)
+    assert ran.code == 1
+    assert "1%20of%20two.json, line 1: something stands behind the first value of JSON" in ran.err
+    assert '{"k": 1}{"k": 2}' in ran.err
+    assert bench.sink("answer") == {(2,): 1}, "the batch is not committed"
+    (bench.folder / "data" / "s" / "1 of two.json").write_text('{"k": 1}\n{"k": 2}\n{"k": 3}\n')
+    mended = bench.run(text)
+    assert mended.code == 0, mended.err
+    assert bench.sink("answer") == ({(2,): 2} if where else {(1,): 1, (2,): 2, (3,): 1})
+
+
+@pytest.mark.thorough
+def test_who_takes_what_spark_reads_takes_the_first_value(bench: Bench) -> None:
+    null = ", ON MALFORMED NULL"
+    bench.write_text("s", "0.json", '{"k": 1}{"k": 2}\n{"k": 3}}\n')
+    bench.write_text("t", "0.json", '{"k": 1}\n{"k": 2}\n{"k": 3}\n')
+    ran = bench.run(LINES.replace("{s}", null).replace("{t}", "").replace("{where}", ""))
+    assert ran.code == 0, ran.err
+    assert bench.sink("answer") == {(1,): 1, (3,): 1}

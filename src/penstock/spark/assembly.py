@@ -39,7 +39,8 @@ from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import worth_of_absence
 from penstock.spark.batch_times import CELL_TIMES, STAGE_TIMES
 from penstock.spark.cells import KeyedGrid
-from penstock.spark.file_heads import has_heads, head_of_file
+from penstock.spark.file_heads import head_of_file
+from penstock.spark.file_questions import asked_of_files
 from penstock.spark.final import End
 from penstock.spark.groups import Dealt, deal, show
 from penstock.spark.hadoop_path import HadoopPath, place_of, worker_folder
@@ -51,7 +52,6 @@ from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.passing import Passing, counts_of_tasks
-from penstock.spark.readers import declared_in_files
 from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
@@ -308,9 +308,11 @@ def packed_stream(
         frame, ordered = with_declared_columns(_with_source_parts(given, stream), stream, in_order, straight=False)
     else:
         frame, kept = judged(read_stream(spark, stream, in_order), stream, observation)
-        if has_heads(stream):
+        question = None if stream.tables else asked_of_files(stream)
+        if question is not None and (stream.where or not in_order):
+            # Else the place of a row tells its file.
             kept = (*kept, head_of_file(stream))
-            packer = replace(packer, declared=declared_in_files(stream))
+        packer = replace(packer, question=question)
         frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
     frame = with_filters(frame, plan, stream.name, ordered)
     return mapped(frame, replace(packer, ordered=ordered), PACKED)

@@ -8,8 +8,8 @@ does not come back once somebody has written it. Whoever wants files moved or de
 (`cleanSource`), and is not looked after here.
 
 Two questions wait for the first files: whether any row of JSON or XML has a declared column, where there was no file
-when the run started; and whether each file has the declared columns, where counts replace the joins and no packer of
-ours sees the rows. Both end the run, one batch late.
+when the run started; and whether each file is as declared (`file_questions`), where counts replace the joins or a
+table is joined first, and no packer of ours sees which rows are a file's. Both end the run, one batch late.
 
 Only files of a local disk are looked at.
 """
@@ -23,12 +23,12 @@ from pyspark.sql import SparkSession
 
 from penstock.model.stream import Stream
 from penstock.spark.declared_columns import is_told_by_rows, require_columns
-from penstock.spark.file_heads import has_heads, require_as
+from penstock.spark.file_heads import says_its_columns
 from penstock.spark.file_order import is_local, local_folder
+from penstock.spark.file_questions import asked_of_files
 from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.option_values import option_values
 from penstock.spark.pending_batch import UNREADABLE, files_of_batch
-from penstock.spark.readers import declared_in_files
 
 _CLEANING = "cleansource"
 
@@ -50,12 +50,12 @@ class BatchFiles:
             files = list(files_of_batch(self._log, batch))
         except UNREADABLE:
             return []  # What is wrong with the checkpoint is said by Spark.
-        for stream in self._streams if self._is_counted else ():
-            if has_heads(stream):
-                schema = declared_in_files(stream)
+        for stream in self._streams:
+            is_unseen = self._is_counted or stream.tables
+            if is_unseen and (question := asked_of_files(stream)) is not None:
                 for file in files:
                     if _is_of(file, stream):
-                        require_as(str(file), schema)
+                        question(str(file))
         waiting = [stream for stream in self._empty if not any(_is_of(file, stream) for file in files)]
         for stream in self._empty:
             if stream not in waiting:
@@ -65,7 +65,7 @@ class BatchFiles:
 
     def _is_none(self, file: Path) -> bool:
         """Whether a file has no bytes, as no file of its format is."""
-        headed = any(has_heads(stream) and _is_of(file, stream) for stream in self._streams)
+        headed = any(says_its_columns(stream) and _is_of(file, stream) for stream in self._streams)
         return headed and file.stat().st_size == 0
 
 

@@ -53,7 +53,7 @@ def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream"
     wanted = {spelt(c.name): c.name for c in stream.carried if c.derived is None and c.name != text}
     if kind not in _SELF_DESCRIBING | _BY_FIELD or not wanted:
         return
-    files = _first_files(spark, stream)
+    files = first_files(spark, stream)
     if kind in _SELF_DESCRIBING:
         for path in files[:_FEW]:
             if (found := _columns_of_file(spark, stream, path)) is not None:
@@ -71,7 +71,7 @@ def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream"
     _require(what, stream, wanted, found or (), where)
 
 
-def _first_files(spark: SparkSession, stream: Stream) -> list[str]:
+def first_files(spark: SparkSession, stream: Stream) -> list[str]:
     """The files that are there, in the order in which they are read."""
     assert stream.storage is not None
     if (listed := listed_files(stream)) is not None:

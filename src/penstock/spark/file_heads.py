@@ -1,10 +1,12 @@
-"""Whether a file that Spark decodes has the declared columns, asked as its rows go by: Parquet, ORC and Avro.
+"""Whether a file that Spark decodes is as declared, asked as its rows go by.
 
 Spark gives NULL for a column that a file lacks, and for a field within one. The first files are looked at before
 anything starts (`declared_columns`); files that come later are looked at here, by the task that packs their rows. The
-first row of a Parquet file brings its name; of the other formats, which do not tell the number of a row, every row
+place of a row tells its file, where rows have one and no WHERE drops them. Elsewhere the first row of a Parquet file
+brings its name; of the other formats, which do not tell the number of a row, every row
 does, whatever the WHERE of its stream says of that row. The packer reads what the file says of itself
-(`file_schemas`), and drops the row if WHERE does.
+(`file_schemas`), and drops the row if WHERE does. Of JSON it looks for lines of which Spark reads a part
+(`json_lines`).
 
 Spark's reader of ORC also gives NULL for a value that the declared type cannot hold; those of Parquet and Avro refuse
 a file of another type. So of ORC the types are compared too.
@@ -14,6 +16,8 @@ Only files of a local disk: `told.py` says so of others.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlparse
 
@@ -31,39 +35,74 @@ HEAD = "__ps_head"
 """The name of a file, in its first row or in every one; NULL in others."""
 OUTSIDE = "__ps_outside"
 """Whether WHERE drops the row."""
-_LOOKED_AT = frozenset({"parquet", "orc", "avro"})
+_SELF_DESCRIBING = frozenset({"parquet", "orc", "avro"})
+
+FileQuestion = Callable[[str], None]
+"""What is asked of a file, by its path; it raises DataError of one that is not as declared."""
 
 
-def has_heads(stream: Stream) -> bool:
-    """Whether the files of a stream that Spark decodes are looked at."""
-    return stream.storage is not None and stream.storage.format.lower() in _LOOKED_AT and not stream.tables
+@dataclass(frozen=True)
+class HasColumns:
+    """Whether a file has the declared columns, a schema of Arrow's."""
+
+    declared: Any
+
+    def __call__(self, path: str) -> None:
+        """Raise DataError if it lacks one."""
+        require_as(path, self.declared)
+
+
+def says_its_columns(stream: Stream) -> bool:
+    """Whether a file of the stream says what columns it has."""
+    return stream.storage is not None and stream.storage.format.lower() in _SELF_DESCRIBING
 
 
 def passes_unseen(stream: Stream) -> bool:
     """Whether files that lack a declared column would not be seen to."""
-    return stream.storage is not None and stream.storage.format.lower() in _LOOKED_AT and not is_local(stream)
+    return says_its_columns(stream) and not is_local(stream)
 
 
 def head_of_file(stream: Stream) -> Column:
     """HEAD, of a frame that is read from the files of a stream."""
     assert stream.storage is not None
     path = F.col("_metadata.file_path")
-    if stream.storage.format.lower() == "parquet":
-        path = F.when(F.col("_metadata.row_index") == 0, path)
+    match stream.storage.format.lower():
+        case "parquet":
+            path = F.when(F.col("_metadata.row_index") == 0, path)
+        case "json":
+            path = F.when(F.col("_metadata.file_block_start") == 0, path)
+        case _:
+            pass
     return path.alias(HEAD)
 
 
-def looked_at(table: Any, declared: Any) -> Any:
-    """The rows without HEAD and OUTSIDE; raises DataError if a file of theirs is not as `declared`, an Arrow schema."""
-    if HEAD not in table.column_names:
-        return table
-    for path in pc.unique(table.column(HEAD)).drop_null().to_pylist():
-        require_as(path, declared)
-    table = table.drop_columns([HEAD])
-    if OUTSIDE not in table.column_names:
-        return table
-    inside = pc.invert(table.column(OUTSIDE))
-    return table.drop_columns([OUTSIDE]).filter(inside)
+@dataclass
+class LookedAt:
+    """The files of one task, each asked once."""
+
+    question: FileQuestion | None
+
+    def __post_init__(self) -> None:
+        self._asked: set[str] = set()
+
+    def ask(self, path: str) -> None:
+        """Raise DataError if a file is not as declared."""
+        if self.question is not None and path not in self._asked:
+            self._asked.add(path)
+            self.question(path)
+
+    def rows_of(self, tables: Iterable[Any]) -> Iterator[Any]:
+        """The rows without HEAD and OUTSIDE, their files asked."""
+        for table in tables:
+            if HEAD not in table.column_names:
+                yield table
+                continue
+            for path in pc.unique(table.column(HEAD)).drop_null().to_pylist():
+                self.ask(path)
+            rows = table.drop_columns([HEAD])
+            if OUTSIDE in rows.column_names:
+                rows = rows.drop_columns([OUTSIDE]).filter(pc.invert(rows.column(OUTSIDE)))
+            yield rows
 
 
 def told_by_file(path: str) -> FileSchema | None:

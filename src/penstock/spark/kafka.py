@@ -24,10 +24,10 @@ from penstock.errors import DataError, UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.stream import OF_RECORD, SOURCE_PARTS, Sink, Storage, Stream
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
-from penstock.spark.malformed import ORIGIN
+from penstock.spark.malformed import ORIGIN, record_column
 from penstock.spark.option_values import option_values
 from penstock.spark.pack import PLACE
-from penstock.spark.record_values import VALUE, read_values, written_values
+from penstock.spark.record_values import VALUE, partly_read, read_values, written_values
 
 _KEY = "key.columns"
 _CLIENT = "kafka."
@@ -66,9 +66,14 @@ def rows_of_records(records: DataFrame, stream: Stream) -> DataFrame:
     origin = F.concat(_part(several=True), F.lit(" at offset "), F.col("offset"))
     several = _has_several_topics(stream.storage)
     beside = [_part(several=several).alias(SOURCE_PARTS), place.alias(PLACE), origin.alias(ORIGIN)]
-    return records.select(read.alias("value"), *kept, *beside).select("value.*", *(c.name for c in own), *_BESIDE)
+    record = record_column(stream)
+    given = records.select(read.alias("value"), partly_read(stream).alias(_PARTLY), *kept, *beside)
+    values = [F.col(f"value.{quoted(c.name)}") for c in fields if c.name != record]
+    malformed = F.coalesce(F.col(_PARTLY), F.col(f"value.{quoted(record)}")).alias(record)
+    return given.select(*values, malformed, *(F.col(quoted(c.name)) for c in own), *_BESIDE)
 
 
+_PARTLY = "__ps_partly"
 _BESIDE = (SOURCE_PARTS, PLACE, ORIGIN)
 
 

@@ -33,7 +33,7 @@ from penstock.runtime.input.routing import route
 from penstock.runtime.state.store import from_ipc, to_ipc
 from penstock.spark.batch_times import PackTimer
 from penstock.spark.cells import KeyedGrid
-from penstock.spark.file_heads import looked_at
+from penstock.spark.file_heads import FileQuestion, LookedAt
 from penstock.spark.malformed import KEPT
 from penstock.spark.punctuations import take_out
 from penstock.spark.worker import settle
@@ -83,13 +83,22 @@ class Packer:
     stream: str
     grid: KeyedGrid
     ordered: bool
-    declared: Any = None
-    """The columns that a file must have, a schema of Arrow's, where files are looked at as their rows go by."""
+    question: FileQuestion | None = None
+    """What is asked of a file, where files are looked at as their rows go by."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the rows of one task."""
         settle("pack")
-        yield from self.packed(self.pieces(looked_at(rows, self.declared) for rows in portions(batches)))
+        files = LookedAt(self.question)
+        yield from self.packed(self._asked(files, self.pieces(files.rows_of(portions(batches)))))
+
+    def _asked(self, files: LookedAt, pieces: Iterable[tuple[Place, Any]]) -> Iterator[tuple[Place, Any]]:
+        """The pieces; where their places tell a file, it is asked by whoever has its beginning."""
+        for place, piece in pieces:
+            _, path, block, *_ = place
+            if self.ordered and block == 0:
+                files.ask(path)
+            yield place, piece
 
     def packed(self, pieces: Iterable[tuple[Place, Any]]) -> Iterator[Any]:
         """The packed rows of all pieces: as one batch, or as several of which none is much larger than a portion."""

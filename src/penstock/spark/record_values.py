@@ -24,9 +24,10 @@ from pyspark.sql.types import StructType
 from penstock.errors import DataError, UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.stream import Column as Declared
-from penstock.model.stream import Storage, Stream
+from penstock.model.stream import MalformedPolicy, Storage, Stream
 from penstock.spark.connectors import require_connector
-from penstock.spark.malformed import reading_columns, reading_options, record_column
+from penstock.spark.json_lines import is_one_value
+from penstock.spark.malformed import answer_to, reading_columns, reading_options, record_column
 from penstock.spark.option_values import option_values
 from penstock.spark.types import spark_type
 
@@ -48,7 +49,18 @@ def read_values(records: DataFrame, stream: Stream, fields: list[Declared]) -> C
         return _of_avro(records, stream, fields)
     columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in fields]
     options = _reader_options(stream.storage) | reading_options(stream)
-    return F.from_json(F.col("value").cast("string"), ", ".join([*columns, *reading_columns(stream)]), options)
+    text = F.col("value").cast("string")
+    return F.from_json(text, ", ".join([*columns, *reading_columns(stream)]), options)
+
+
+def partly_read(stream: Stream) -> Column:
+    """The text of a record of which that reads a part only; NULL of every other one."""
+    assert stream.storage is not None
+    text = F.col("value").cast("string")
+    takes_part = answer_to(stream).policy is MalformedPolicy.NULL
+    if takes_part or _form(stream.storage, f"stream {stream.name}") == _AVRO:
+        return F.lit(None).cast("string")
+    return F.when(~is_one_value(text, _reader_options(stream.storage)), text)
 
 
 def written_values(rows: DataFrame, storage: Storage, what: str) -> Column:

@@ -97,7 +97,7 @@ def with_declared_columns(
         passed = condition | F.col(KEPT[1]).isNotNull() if KEPT[1] in frame.columns else condition
         if HEAD in frame.columns:
             # The head of a file goes on as far as the packer, which looks at the file.
-            frame = frame.withColumn(OUTSIDE, ~F.coalesce(condition, F.lit(False)))
+            frame = frame.withColumn(OUTSIDE, ~F.coalesce(passed, F.lit(False)))
             passed = passed | F.col(HEAD).isNotNull()
         frame = frame.where(passed)
     return as_query_reads(frame, stream), ordered

@@ -34,7 +34,8 @@ from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed
 from penstock.spark.file_heads import passes_unseen
-from penstock.spark.file_order import unheld
+from penstock.spark.file_order import is_local, unheld
+from penstock.spark.file_questions import asked_of_files
 from penstock.spark.running import Running
 from penstock.spark.sources import depends_on_order
 
@@ -57,12 +58,17 @@ def unordered_files(script: Script, plan: Plan) -> Iterator[str]:
 
 
 def unasked_files(script: Script, plan: Plan) -> Iterator[str]:
-    """The streams of which a later file may lack a declared column unseen."""
+    """The streams of which a file may lack a declared column, or be read in part, unseen."""
     for stream in map(script.stream, plan.read_streams):
         if stream is not None and passes_unseen(stream):
             yield (
                 f"files of {stream.name} that come later lie on no local disk, and are not asked for their columns: "
                 "Spark gives NULL for one that a file lacks"
+            )
+        elif stream is not None and asked_of_files(stream) is not None and not is_local(stream):
+            yield (
+                f"files of {stream.name} lie on no local disk, and are not searched for lines of more than one value: "
+                "of a line of JSON Spark reads the first"
             )
 
 

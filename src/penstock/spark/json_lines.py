@@ -1,0 +1,174 @@
+"""Whether each line of JSON is one value: of a line Spark reads the first, and says nothing of what stands behind it.
+
+Two files put together without a line's end between them (`{"id":1}{"id":2}`), a line written twice over, a brace too
+many: a row is gone, or part of a line is, and nobody is told. So what stands behind the first value of a line is looked
+for here: in files of a local disk by the task that reads their beginning (`file_heads`), in files of a table before it
+is read, in the values of Kafka's records by Spark (`is_one_value`).
+
+A file is looked at as bytes. If every line begins with `{` and has one `}`, at its end, there is nothing behind it; so
+are most files, and that takes a few passes at the speed of memory. Else strings are taken out, which leaves nothing but
+braces and what is between them; nested values are folded into what they stand in, and a line that is more than one
+value is what does not fold into one. Such a line is then read by Python's own reader of JSON: it counts only if the
+first value reads, and something stands behind it. Lines that are no JSON are Spark's to judge (`malformed`).
+
+Not looked at: values that only a lenient option makes readable (single quotes around a brace, comments), files in
+another encoding than UTF-8, files on other than local disks, and streams that say ON MALFORMED NULL: these take what
+Spark reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from json import JSONDecoder
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock.errors import DataError
+from penstock.model.stream import Storage
+from penstock.spark.option_values import option_values
+
+_PORTION = 16 << 20
+"""Bytes of a file that are looked at together."""
+_DEEPEST = 1_001
+"""Levels of nesting: Spark's reader takes a thousand."""
+_SHOWN = 300
+"""Bytes of a line that an error shows."""
+_STRING = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"')
+_NESTED = re.compile(rb"(?<=[{x])\{x*+\}")
+_SEVERAL = re.compile(rb"^(?!\{x*+\}$).+$", re.MULTILINE)
+_SHAPES = bytes(
+    {"{": ord("{"), "[": ord("{"), "}": ord("}"), "]": ord("}"), "\n": ord("\n")}.get(chr(byte), ord("x"))
+    for byte in range(256)
+)
+"""What a byte is of the shape of a line: what opens, what closes, what ends it; all else is alike."""
+_BLANKS = b" \t\r"
+_MARK = b"\xef\xbb\xbf"
+"""What some programs write before text in UTF-8."""
+
+
+@dataclass(frozen=True)
+class OneValueALine:
+    """What is asked of a file of JSON; `separator` ends its lines, where it is another than the usual."""
+
+    separator: bytes | None = None
+    whole: bool = False
+    """Whether the whole file is one line: `multiLine`."""
+
+    def __call__(self, path: str) -> None:
+        """Raise DataError if a line is more than one value; that a file cannot be read is Spark's to tell."""
+        parsed = urlparse(path)
+        if parsed.scheme not in ("", "file"):
+            return
+        before = 0
+        try:
+            for lines in self._portions(unquote(parsed.path)):
+                if (found := first_of_several(lines)) is not None:
+                    number, line = found
+                    raise _error(path, None if self.whole else before + number + 1, line)
+                before += lines.count(b"\n")
+        except (pa.ArrowException, OSError):
+            return
+
+    def _portions(self, path: str) -> Iterator[bytes]:
+        """The file in pieces of whole lines, each ended by a line feed."""
+        rest = b""
+        with pa.input_stream(path, compression="detect") as file:
+            start = file.read(len(_MARK))
+            rest = b"" if start == _MARK else start
+            while portion := file.read(_PORTION):
+                rest += portion
+                if self.whole:
+                    continue
+                end = self._end_of_lines(rest)
+                if end:
+                    yield self._as_lines(rest[:end])
+                    rest = rest[end:]
+        if rest:
+            yield self._as_lines(rest)
+
+    def _end_of_lines(self, read: bytes) -> int:
+        """Where the last whole line ends."""
+        if self.separator is not None:
+            return read.rfind(self.separator) + len(self.separator) if self.separator in read else 0
+        # The line feed of a carriage return may be the next byte: such a line waits.
+        return 1 + max(read.rfind(b"\n"), read.rfind(b"\r", 0, len(read) - 1))
+
+    def _as_lines(self, read: bytes) -> bytes:
+        if self.whole:
+            return read.replace(b"\n", b" ")
+        if self.separator is not None:
+            return read.replace(b"\n", b" ").replace(self.separator, b"\n")
+        return read.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in read else read
+
+
+def asked_of_json(storage: Storage) -> OneValueALine | None:
+    """What to ask of the files of a storage of JSON; None where they are not looked at."""
+    given = {name.lower(): value for name, value in option_values(storage)}
+    encoding = given.get("encoding", given.get("charset", "UTF-8"))
+    if storage.format.lower() != "json" or encoding.upper().replace("-", "") != "UTF8":
+        return None
+    separator = given.get("linesep")
+    whole = given.get("multiline", "false").lower() == "true"
+    return OneValueALine(None if separator in (None, "\n") else separator.encode(), whole)
+
+
+def first_of_several(lines: bytes) -> tuple[int, bytes] | None:
+    """The first line that is a value and something behind it, and its number from 0."""
+    lines = lines.removesuffix(b"\n")
+    count = lines.count(b"\n") + 1
+    ends = lines.count(b"}\n") + lines.endswith(b"}")
+    starts = lines.count(b"\n{") + lines.startswith(b"{")
+    if lines.count(b"}") == ends == starts == count:
+        return None
+    shapes = _STRING.sub(b"", lines).translate(_SHAPES, _BLANKS)
+    for _ in range(_DEEPEST):
+        shapes, folded = _NESTED.subn(b"x", shapes)
+        if not folded:
+            break
+    suspects = [shapes.count(b"\n", 0, found.start()) for found in _SEVERAL.finditer(shapes)]
+    if not suspects:
+        return None
+    each = lines.split(b"\n")
+    return next(((number, each[number]) for number in suspects if _is_several(each[number])), None)
+
+
+def _is_several(line: bytes) -> bool:
+    text = line.decode("utf-8", errors="replace").strip()
+    try:
+        _, end = JSONDecoder(strict=False).raw_decode(text)
+    except (ValueError, RecursionError):
+        return False  # Spark's reader takes it as malformed, or as more than JSON.
+    return bool(text[end:].strip())
+
+
+def is_one_value(text: Column, options: dict[str, str]) -> Column:
+    """Whether a text is one value of JSON, asked by Spark; true of what has no brace: that reads or does not.
+
+    Put between brackets it is then the only element, and put before another one it is the first of two: a text that
+    itself closes the bracket has the same elements both times.
+    """
+
+    def elements(before: str, behind: str) -> Any:
+        return F.size(F.from_json(F.concat(F.lit(before), text, F.lit(behind)), "array<struct<>>", options))
+
+    is_plain = F.startswith(text, F.lit("{")) & (
+        F.octet_length(F.substring_index(text, "}", 1)) + 1 == F.octet_length(text)
+    )
+    both = (elements("[", "]") == 1) & (elements("[", ",{}]") == 2)
+    return F.when(is_plain | ~F.contains(text, F.lit("}")), F.lit(True)).otherwise(F.coalesce(both, F.lit(False)))
+
+
+def _error(path: str, number: int | None, line: bytes) -> DataError:
+    shown = line[:_SHOWN].decode("utf-8", errors="replace")
+    where = path if number is None else f"{path}, line {number}"
+    return DataError(
+        f"{where}: something stands behind the first value of JSON, which Spark would not read",
+        detail=f"the {'file' if number is None else 'line'} is {shown}",
+        hint="write each value on a line of its own; ON MALFORMED NULL, among the columns of a stream, takes the first",
+    )

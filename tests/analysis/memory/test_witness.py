@@ -40,3 +40,10 @@ def test_a_check_of_a_column_that_the_query_does_not_read_stands_in_no_way(condi
     declared = f"CREATE STREAM s (k BIGINT, x DOUBLE, n STRING, CHECK ({condition})); CREATE STREAM t (k BIGINT);"
     found = penstock.check(penstock.parse(f"{declared} SELECT s.k FROM s, t WHERE s.k = t.k;"))
     assert found.verdict != "bounded"
+
+
+@pytest.mark.parametrize("days", ["DATE '2024-02-28'", "DATE '2024-02-28', DATE '2024-02-29'"])
+def test_a_column_beside_a_list_of_days_that_are_one(days: str) -> None:
+    declared = "CREATE STREAM a (k BIGINT, ts DATE); CREATE STREAM b (k BIGINT, ts DATE);"
+    select = f"SELECT a.k FROM b, a WHERE b.ts IN ({days}, DATE '2024-02-28') AND a.ts <> DATE '2024-02-28';"
+    assert penstock.check(penstock.parse(declared + select)).verdict == "unbounded"

@@ -258,13 +258,13 @@ class _Layout:
             return Interval(-FAR, FAR)
         return whole_numbers(c.predicate for c in self._reading.binding if c.predicate.columns == (ref,))
 
-    def _raised(self, head: ColumnRef, number: int) -> int:
+    def _raised(self, head: ColumnRef, number: int) -> int | None:
         listed = self._order.places(head).numbers
-        if listed is None:
-            shunned = self._shunned.get(head, ())
-            while shunned and value_of(self._order.line(head), self._kind(head), number) in shunned:
-                number += 1
-            return number
         line, kind = self._order.line(head), self._kind(head)
+        if listed is None:
+            shunned, last = self._shunned.get(head, ()), limits_on_scale(kind).high
+            while shunned and number <= last and value_of(line, kind, number) in shunned:
+                number += 1
+            return number if number <= last else None
         places = sorted(on_scale(line, kind, Interval(member, member)).low for member in listed)
-        return next((place for place in places if place >= number), FAR)
+        return next((place for place in places if place >= number), None)

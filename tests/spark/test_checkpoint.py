@@ -219,16 +219,16 @@ def test_a_session_of_ones_own_is_guarded_too(bench: Bench, spark: SparkSession,
         run(JOIN.replace("s.k = t.k", "s.k = t.n"))
 
 
-def test_one_run_at_a_time_on_a_checkpoint(tmp_path: Path) -> None:
+def test_one_run_at_a_time_on_a_checkpoint(tmp_path: Path, spark: SparkSession) -> None:
     from penstock.errors import DataError, UsageError
     from penstock.spark.checkpoint import Checkpoint
 
     first, second = (Checkpoint(tmp_path, "q") for _ in range(2))
-    first.hold()
+    first.hold(spark)
     with pytest.raises(DataError, match="another run is at work"):
-        second.hold()
+        second.hold(spark)
     first.release()
-    second.hold()
+    second.hold(spark)
     second.release()
     with pytest.raises(UsageError, match="a folder of its name"):
         Checkpoint(tmp_path, "../q")

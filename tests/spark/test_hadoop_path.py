@@ -97,13 +97,13 @@ def test_one_run_at_a_time_where_no_lock_of_the_system_is(
     monkeypatch.setattr(run_lock, "PATIENCE", 1.0)
     uri, folder = viewed
     first, second = (RunLock(place_of(spark, uri)) for _ in range(2))
-    first.hold()
+    first.hold(spark)
     with pytest.raises(DataError, match="another run is at work"):
-        second.hold()
+        second.hold(spark)
     first.release()
     assert not (folder / "lock").exists()
     (folder / "lock").write_text('["a host that is gone", 7]')
-    second.hold()
+    second.hold(spark)
     second.release()
 
 
@@ -144,6 +144,7 @@ def test_a_checkpoint_by_the_uri_of_a_disk_has_its_plan_beside_its_state(bench: 
     assert sorted(p.name for p in (tmp_path / "by uri" / "out").iterdir()) == [
         "exact.json",
         "lock",
+        "lock.jvm",
         "plan.json",
         "spark",
     ]

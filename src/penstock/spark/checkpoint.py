@@ -278,13 +278,19 @@ class Checkpoint:
                 hint=MAKE_ROOM,
             ) from error
 
-    def hold(self) -> None:
+    def hold(self, spark: SparkSession) -> None:
         """Keep other runs from the folder until `release`; raises DataError if one is at work on it."""
         with self._writing():
             # Workers that are not on its file system put files into the second, and make no folder.
             for folder in (self.folder, *((self.quarantine,) if isinstance(self.folder, HadoopPath) else ())):
                 folder.mkdir(parents=True, exist_ok=True)
-            self._lock.hold()
+            self._lock.hold(spark)
+
+    def wait_for_the_last_run(self, spark: SparkSession) -> None:
+        """Wait until what is left of a run that was killed has ended, so that what is here can be read."""
+        if self.folder.is_dir():
+            self.hold(spark)
+            self.release()
 
     def release(self) -> None:
         """Let others use the folder."""

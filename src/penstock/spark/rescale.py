@@ -45,6 +45,7 @@ def rescale(checkpoint: str, cells: int, conf: Mapping[str, str]) -> list[str]:
 
 def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str:
     checkpoint = Checkpoint(root, query)
+    checkpoint.wait_for_the_last_run(spark)
     plans, before = checkpoint.plans(), checkpoint.cells()
     if not plans:
         return f"{query}: has no cells, for counts stand for its joins"
@@ -63,7 +64,7 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str
     after: Shares = {name: grid.shares for name, grid in grids.items()}
     if after == before:
         return f"{query}: lies in {_many(grids)} already"
-    checkpoint.hold()
+    checkpoint.hold(spark)
     try:
         try:
             found = stores_in(spark, checkpoint)

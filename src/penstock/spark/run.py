@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -50,7 +51,7 @@ from penstock.spark.session import (
     spark_log,
     start_session,
 )
-from penstock.spark.sinks import require_fit, require_own_folders
+from penstock.spark.sinks import may_have, require_fit, require_own_folders
 from penstock.spark.stream import (
     AUDIT,
     NO_CELLS,
@@ -65,6 +66,7 @@ from penstock.spark.stream import (
     trigger_seconds,
 )
 from penstock.spark.succession import take_over
+from penstock.spark.uncommitted_state import remove_uncommitted
 from penstock.spark.writers import writer_of
 
 _POLL_SECONDS = 0.2
@@ -145,6 +147,9 @@ def _run(
 ) -> list[Running]:
     for sink in sinks.values():
         require_connector(spark, f"sink {sink.name}", sink.storage.format)
+    for query, _ in plans:
+        if (checkpoint := _checkpoint(spark, query, options)) is not None:
+            checkpoint.wait_for_the_last_run(spark)
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
     changed: dict[str, list[str]] = {}
     for one in running:
@@ -172,7 +177,9 @@ def _run(
     try:
         for one in running:
             if one.checkpoint is not None:
-                one.checkpoint.hold()
+                one.checkpoint.hold(spark)
+                if one.query.name in sinks:
+                    remove_uncommitted(one.checkpoint.spark, partial(may_have, sinks[one.query.name]))
 
         def start(one: Running) -> None:
             with _store_of_its_kind(spark, one, options.conf):
@@ -248,9 +255,12 @@ def _opened(path: Path | None) -> TextIO | None:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def _checkpoint(spark: SparkSession, query: Query, options: RunOptions) -> Checkpoint | None:
+    return None if options.checkpoint is None else Checkpoint(checkpoint_root(spark, options.checkpoint), query.name)
+
+
 def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, options: RunOptions) -> Running:
-    root = None if options.checkpoint is None else checkpoint_root(spark, options.checkpoint)
-    checkpoint = Checkpoint(root, query.name) if root is not None else None
+    checkpoint = _checkpoint(spark, query, options)
     quarantine = worker_folder(spark, checkpoint.quarantine) if checkpoint is not None else None
     try:
         end = checkpoint.end if checkpoint is not None else None

@@ -1,6 +1,7 @@
 """One run at a time on a checkpoint.
 
-**On a local disk** a run holds a lock of the system's, which takes it back when the process ends, however it ends.
+**On a local disk** a run holds a lock of the system's, which takes it back when the process ends, however it ends; and
+another one that its JVM holds, which may live longer (`jvm_lock.py`).
 
 **Elsewhere** there is no such lock, and no clock that two hosts share. A run writes a file that says who it is, and
 writes it anew every few seconds with another number. Whoever finds such a file looks at it for longer than that: if
@@ -22,8 +23,11 @@ import time
 import uuid
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from penstock.errors import DataError
 from penstock.spark.hadoop_path import AnyPath, HadoopPath
+from penstock.spark.jvm_lock import JvmLock
 
 RENEWED = 5.0
 """Seconds after which a run says anew that it is there."""
@@ -39,8 +43,9 @@ class RunLock:
         self._file = folder / "lock"
         self._descriptor: int | None = None
         self._lease: _Lease | None = None
+        self._jvm: JvmLock | None = None
 
-    def hold(self) -> None:
+    def hold(self, spark: SparkSession) -> None:
         """Keep others out; raises DataError if a run is at work, OSError if nothing can be written."""
         if isinstance(self._file, HadoopPath):
             self._lease = _Lease(self._file)
@@ -48,9 +53,9 @@ class RunLock:
                 self._lease = None
                 raise self._at_work()
             return
-        self._hold_locally(self._file)
+        self._hold_locally(self._file, spark)
 
-    def _hold_locally(self, file: Path) -> None:
+    def _hold_locally(self, file: Path, spark: SparkSession) -> None:
         lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -58,6 +63,10 @@ class RunLock:
             os.close(lock)
             raise self._at_work() from None
         self._descriptor = lock
+        self._jvm = JvmLock(file.parent)
+        if not self._jvm.take(spark):
+            self.release()
+            raise self._at_work()
 
     def _at_work(self) -> DataError:
         return DataError(
@@ -67,6 +76,9 @@ class RunLock:
 
     def release(self) -> None:
         """Let others in."""
+        if self._jvm is not None:
+            self._jvm.release()
+            self._jvm = None
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

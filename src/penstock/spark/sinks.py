@@ -37,6 +37,18 @@ def folder_of(sink: Sink) -> Path | None:
     return None if parsed.scheme else Path(options["path"])
 
 
+_ALWAYS_WRITTEN = frozenset({"kafka", "noop", "console", "memory"})
+"""Formats whose sinks write a batch anew that is done again."""
+
+
+def may_have(sink: Sink, batch: int) -> bool:
+    """Whether Spark may take a batch for written already, and so not do it again."""
+    folder = folder_of(sink)
+    if folder is not None:
+        return _last(folder / LOG) >= batch
+    return sink.storage.format.lower() not in _ALWAYS_WRITTEN
+
+
 def require_own_folders(queries: Iterable[tuple[str, Sink]]) -> None:
     """Raise if two queries would write to one folder."""
     owners: dict[Path, str] = {}

@@ -25,7 +25,7 @@ def take_over(
     spark: SparkSession, checkpoint: Checkpoint, now: Essence, lines: Lines, plans: Sequence[BlockPlans]
 ) -> None:
     """Let a checkpoint be that of the changed query; `Checkpoint.require` has found that nothing stands against it."""
-    checkpoint.hold()
+    checkpoint.hold(spark)
     try:
         remove_folder(checkpoint.dealt_anew)
         checkpoint.dealt_anew.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+from pyspark import SparkContext
 
 import penstock
 from penstock.compile import plan
@@ -96,7 +97,11 @@ def test_a_file_that_ends_too_soon_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("path", "notes"), [("hdfs://host/s", 1), ("/data/s", 0)])
-def test_files_that_are_not_asked_are_told(path: str, notes: int) -> None:
-    script = penstock.parse(f"CREATE STREAM s (k BIGINT) USING orc OPTIONS (path '{path}'); SELECT s.k FROM s;")
+@pytest.mark.parametrize(("kind", "what"), [("orc", "not asked for their columns"), ("json", "are not searched")])
+def test_files_that_are_not_asked_are_told(
+    path: str, notes: int, kind: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    script = penstock.parse(f"CREATE STREAM s (k BIGINT) USING {kind} OPTIONS (path '{path}'); SELECT s.k FROM s;")
     said = opening_lines(script, [(script.queries[0], plan(script))])
-    assert len([line for line in said if "not asked for their columns" in line]) == notes
+    assert len([line for line in said if what in line]) == notes

@@ -18,4 +18,11 @@ def asked_of_files(stream: Stream) -> FileQuestion | None:
         return None
     if says_its_columns(stream):
         return HasColumns(declared_in_files(stream))
-    return None if answer_to(stream).policy is MalformedPolicy.NULL else asked_of_json(stream.storage)
+    return asked_of_lines(stream)
+
+
+def asked_of_lines(stream: Stream) -> FileQuestion | None:
+    """What is asked of the lines of a file of JSON; needs no session."""
+    if stream.storage is None or answer_to(stream).policy is MalformedPolicy.NULL:
+        return None
+    return asked_of_json(stream.storage)

@@ -35,7 +35,7 @@ from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed
 from penstock.spark.file_heads import passes_unseen
 from penstock.spark.file_order import is_local, unheld
-from penstock.spark.file_questions import asked_of_files
+from penstock.spark.file_questions import asked_of_lines
 from penstock.spark.running import Running
 from penstock.spark.sources import depends_on_order
 
@@ -65,7 +65,7 @@ def unasked_files(script: Script, plan: Plan) -> Iterator[str]:
                 f"files of {stream.name} that come later lie on no local disk, and are not asked for their columns: "
                 "Spark gives NULL for one that a file lacks"
             )
-        elif stream is not None and asked_of_files(stream) is not None and not is_local(stream):
+        elif stream is not None and asked_of_lines(stream) is not None and not is_local(stream):
             yield (
                 f"files of {stream.name} lie on no local disk, and are not searched for lines of more than one value: "
                 "of a line of JSON Spark reads the first"

@@ -173,3 +173,25 @@ def test_a_dataframe_whose_values_may_not_fit_is_refused_where_spark_would_not_s
             penstock.stream(spark, script, inputs={"s": frame})
     finally:
         spark.conf.unset("spark.sql.ansi.enabled")
+
+
+@pytest.mark.parametrize("path", ["s/day=1", "s/day=*", "s/*/in", "s"])
+def test_a_folder_tells_a_column_below_the_path_that_is_read(bench: Bench, path: str) -> None:
+    folder = bench.folder / "data" / "s" / "day=1" / ("in" if path == "s/*/in" else "")
+    folder.mkdir(parents=True)
+    (folder / "0.json").write_text('{"k": 1}\n')
+    ran = bench.run(script("k BIGINT, day BIGINT", "json", where=", s.day").replace("{data}/s", f"{{data}}/{path}"))
+    assert bench.sink() == ({(1, 1): 1} if path == "s" else {})
+    assert ran.code == (0 if path == "s" else 1)
+    assert path == "s" or "declares column day, which is not in any row of the first batch" in ran.err
+
+
+@pytest.mark.thorough
+def test_a_first_file_without_a_row_says_nothing_of_columns(bench: Bench) -> None:
+    made = script("k BIGINT", "json", ", maxFilesPerTrigger '1'")
+    bench.write_text("s", "0.json", "")
+    assert bench.run(made).code == 0
+    bench.write_text("s", "1.json", '{"k": 1}\n')
+    ran = bench.run(made)
+    assert ran.code == 0, ran.err
+    assert bench.sink() == {(1,): 1}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,13 +60,42 @@ def test_what_is_no_json_is_left_to_spark(line: str) -> None:
     assert first_of_several(f'{{"id":0}}\n{line}\n{{"id":2}}\n'.encode()) is None
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["{'a':'}'}{'a':2}", '{"a":1,"x":+INF}{"a":2}', "{'it\\'s': -Infinity}}", """{"it's":1} {"it's":NaN}""", "[]{}"],
+)
+def test_what_spark_takes_beside_json_is_read_as_it_does(line: str) -> None:
+    assert first_of_several(f'{{"id":0}}\n{line}\n'.encode()) == (1, line.encode())
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b'{"a":"' + b'\\"' * 1_000_000 + b"\n",
+        b"{'id':1,'msg':'a } b'}\n" * 200_000,
+        b"2026-11-18 INFO {started}\n" * 200_000,
+        (b'{"a":' * 900 + b"1" + b"}" * 900 + b"\n") * 1_000,
+    ],
+    ids=["a string without an end", "single quotes", "no JSON", "nested"],
+)
+def test_what_it_takes_follows_the_bytes(lines: bytes) -> None:
+    started = time.perf_counter()
+    assert first_of_several(lines) is None
+    assert time.perf_counter() - started < 10
+
+
 def test_nesting_as_deep_as_spark_reads_it() -> None:
     deep = b'{"a":' * 900 + b"1" + b"}" * 900
     assert first_of_several(deep) is None
     assert first_of_several(deep + b"}") == (0, deep + b"}")
 
 
-WRITERS: dict[str, Callable[[bytes], bytes]] = {"a.json": bytes, "a.json.gz": gzip.compress, "a.bz2": bz2.compress}
+WRITERS: dict[str, Callable[[bytes], bytes]] = {
+    "a.json": bytes,
+    "a.json.gz": gzip.compress,
+    "a.bz2": bz2.compress,
+    "a.json.deflate": zlib.compress,
+}
 
 
 @pytest.mark.parametrize("portion", [7, 64, 1 << 20])
@@ -93,6 +124,8 @@ def test_lines_may_end_otherwise_and_files_be_of_one_value(tmp_path: Path) -> No
     lines.write_text('{"a":\n1};{"a":2};')
     assert asked_of_json(Storage("json", (("lineSep", ";"),))) == OneValueALine(separator=b";")
     OneValueALine(separator=b";")(str(lines))
+    lines.write_bytes(b'{"a":1}\r\n{"a":\n2}\r\n')
+    OneValueALine(separator=b"\r\n")(str(lines))
     lines.write_text('{"a":1};{"a":2} {"a":3};')
     with pytest.raises(DataError, match="line 2"):
         OneValueALine(separator=b";")(str(lines))

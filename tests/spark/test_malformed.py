@@ -156,3 +156,17 @@ def test_who_takes_what_spark_reads_takes_the_first_value(bench: Bench) -> None:
     ran = bench.run(LINES.replace("{s}", null).replace("{t}", "").replace("{where}", ""))
     assert ran.code == 0, ran.err
     assert bench.sink("answer") == {(1,): 1, (3,): 1}
+
+
+def test_nor_where_a_table_is_joined_first(bench: Bench) -> None:
+    text = """
+    CREATE STREAM s (k BIGINT) USING json OPTIONS (path '{data}/s');
+    CREATE TABLE d (k BIGINT, fee BIGINT) USING json OPTIONS (path '{data}/d');
+    CREATE SINK out USING parquet OPTIONS (path '{out}/answer');
+    INSERT INTO out SELECT s.k, d.fee FROM s JOIN d ON s.k = d.k;
+    """
+    bench.write_text("d", "0.json", '{"k": 2, "fee": 5}\n')
+    bench.write_text("s", "0.json", '{"k": 1}{"k": 2}\n')
+    ran = bench.run(text)
+    assert ran.code == 1
+    assert "0.json, line 1: something stands behind the first value of JSON" in ran.err

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from penstock.plan.runnable import unkept_bounds
 from penstock.testing import Run
 from tests.measure import size
 
@@ -189,6 +190,26 @@ def test_groups_that_a_clock_closes_are_given_once_to_what_only_appends(case: st
         same(given, by_duckdb(plain, streams))
 
 
+@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize("source", ["s", "left"])
+def test_distinct_forgets_what_the_cut_of_a_clock_has_passed(case: str, source: str) -> None:
+    items, _, _, apart = CLOSED[case]
+    select = f"SELECT DISTINCT {items} {FROMS[source]}"
+    plain = select.replace("trunc(s.ts, 'MM')", "CAST(date_trunc('month', s.ts) AS DATE)")
+    plain = plain.replace("to_date(s.ts)", "CAST(s.ts AS DATE)")
+    for seed in range(size(2, 30)):
+        streams = {name: [stretched(t, apart) for t in drawn((name, seed), 7)] for name in ("s", "t")}
+        same([row for rows in given_by(select, streams) for row in rows], by_duckdb(plain, streams))
+        run = Run(f"{STREAMS} {select};")
+        held = []
+        for number in range(7):
+            step = run.step({n: tables[number] for n, tables in streams.items() if n in run.plan.read_streams})
+            held.append(step.metrics["state_rows"]["(distinct)"])
+        assert not unkept_bounds(run.plan)
+        given = len(by_duckdb(plain, streams))
+        assert held[-1] < given, "what is given is not remembered for ever"
+
+
 def stretched(table: Any, seconds: int) -> Any:
     """The rows in order, with their times so much farther apart."""
     since = [(time - START) // dt.timedelta(seconds=2) for time in table.column("ts").to_pylist()]
@@ -315,3 +336,12 @@ def distinct(table: Any, batch: int) -> Any:
     """The rows with an x of their own, so that an order tells all apart."""
     own = pa.array([batch + n / 100 for n in range(table.num_rows)], pa.float64())
     return table.set_column(table.schema.get_field_index("x"), "x", own)
+
+
+@pytest.mark.parametrize("select", ["SELECT DISTINCT z.x", "SELECT z.x, count(*) AS n"])
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_zero_is_grouped_and_shown_without_a_sign(select: str, kind: Any) -> None:
+    stream = f"CREATE STREAM z (x {'FLOAT' if kind == pa.float32() else 'DOUBLE'});"
+    run = Run(f"{stream} {select} FROM z{'' if 'DISTINCT' in select else ' GROUP BY z.x'};")
+    rows = run.step({"z": pa.table({"x": pa.array([-0.0, 0.0, -0.0, None], kind)})}).rows.to_pylist()
+    assert sorted(str(row["x"]) for row in rows) == ["0.0", "None"]

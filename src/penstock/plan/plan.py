@@ -172,6 +172,9 @@ class SelectedColumn:
 
     name: str
     output: str | None
+    clocks: tuple[ColumnRef, ...] = ()
+    """Under DISTINCT: the ordered columns that an expression is a cut of, in every result."""
+    cut: CalendarCut | None = None
 
 
 @record

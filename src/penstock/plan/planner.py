@@ -13,7 +13,8 @@ from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import BlockFinding, Strategy, Verdict, each_block
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
 from penstock.model.clauses import RangeWindow, RowsWindow, columns_of
-from penstock.model.expressions import ColumnRef
+from penstock.model.closed_groups import clocks_of, cut_of
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query
@@ -186,9 +187,13 @@ def _outputs(query: Query, verdict: Verdict) -> tuple[OutputColumn, ...]:
 
 def _selected(query: Query, outputs: tuple[OutputColumn, ...]) -> tuple[SelectedColumn, ...]:
     named = {ColumnRef(o.alias, o.column): o.name for o in outputs}
-    return tuple(
-        SelectedColumn(o.name, named[o.value] if isinstance(o.value, ColumnRef) else None) for o in query.outputs
-    )
+    found = []
+    for o in query.outputs:
+        column = SelectedColumn(o.name, named[o.value] if isinstance(o.value, ColumnRef) else None)
+        if query.distinct and isinstance(o.value, Expression) and (cut := cut_of(o.value)) is not None:
+            column = replace(column, clocks=clocks_of(query, o.value), cut=calendar_cut(query, cut))
+        found.append(column)
+    return tuple(found)
 
 
 def _pair_predicates(query: Query) -> tuple[PairPredicate, ...]:

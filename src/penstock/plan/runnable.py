@@ -153,7 +153,9 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
 
 
 def _unkept_distinct(plan: Plan, figure: StateFigure) -> Reason | None:
-    """DISTINCT forgets a row when a clock passes an output column that is its event time, or by a punctuation."""
+    """DISTINCT forgets a row when a clock passes an output column that is its event time or a cut of it, or by a
+    punctuation.
+    """
     if figure.means != Means.PURGE:
         return None
     if recovers(plan):
@@ -161,6 +163,7 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> Reason | None:
     for source in plan.sources:
         given = {c.output for c in plan.selected}
         shown = [o.column for o in plan.outputs if o.alias == source.alias and o.name in given]
+        shown += [ref.column for c in plan.selected for ref in c.clocks if ref.alias == source.alias]
         clocks = {p.columns[0] for p in _orders(plan) if p.alias == source.alias}
         is_passed = any(column in clocks and plan.is_clock(source.alias, column) for column in shown)
         if is_passed and _leaves(plan, source):

@@ -4,8 +4,8 @@
 
 A group of DISTINCT is given once, when it begins, and remembered only so that it is not given again. Where SELECT has
 expressions, Spark has evaluated them before the second stage, and the groups are those of SELECT; otherwise they are
-of the columns that the cells hand out. A column that is the event time of its stream closes the groups that the
-frontier of that stream has passed.
+of the columns that the cells hand out. A column that is the event time of its stream, or a cut of it (`date_trunc`),
+closes the groups that the frontier of that stream has passed.
 
 **Punctuated items.** Which punctuations close what DISTINCT or GROUP BY remembers (SAFETY, Example 1).
 
@@ -37,8 +37,11 @@ def grouping(plan: Plan) -> AggregatePlan:
     columns = {name: given for given, name in names_of_outputs(plan).items()}
     names = [c.name for c in plan.selected] if plan.distinct_over_expressions else list(columns)
     clocks = {o.name: ColumnRef(o.alias, o.column) for o in plan.outputs if plan.is_clock(o.alias, o.column)}
+    cuts = {c.name: c for c in plan.selected if c.cut is not None} if plan.distinct_over_expressions else {}
     keys = tuple(
-        GroupKey(name, name, None, None, (clocks[given],) if (given := columns.get(name)) in clocks else ())
+        GroupKey(name, name, None, None, cuts[name].clocks, cuts[name].cut)
+        if name in cuts
+        else GroupKey(name, name, None, None, (clocks[given],) if (given := columns.get(name)) in clocks else ())
         for name in names
     )
     return AggregatePlan(keys, (), (), (), emits_once=False, tree=None, by_latest=False, how=HowGrouped.EACH_ONCE())

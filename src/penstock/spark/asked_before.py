@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
+from penstock.plan.aggregate import GroupKey
 from penstock.plan.merge_plan import is_code
-from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.plan import FrontierColumn, Plan, SelectedColumn, SourcePlan
 from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.plan.watched_checks import with_values
 from penstock.runtime import Truth
 from penstock.spark.types import spark_type
+
+Cut = TypeVar("Cut", FrontierColumn, GroupKey, SelectedColumn)
+"""What may be a cut of a clock."""
 
 
 def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
@@ -35,18 +40,16 @@ def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
 
 
 def _cut_in(plan: Plan, zone: str) -> Plan:
-    told = tuple(
-        replace(f, cut=replace(f.cut, zone=zone)) if f.cut is not None and f.cut.zone is None else f
-        for f in plan.frontiers
-    )
-    plan = replace(plan, frontiers=told)
+    def placed(parts: tuple[Cut, ...]) -> tuple[Cut, ...]:
+        return tuple(
+            replace(part, cut=replace(part.cut, zone=zone)) if part.cut is not None and part.cut.zone is None else part
+            for part in parts
+        )
+
+    plan = replace(plan, frontiers=placed(plan.frontiers), selected=placed(plan.selected))
     if plan.aggregate is None:
         return plan
-    keys = tuple(
-        replace(key, cut=replace(key.cut, zone=zone)) if key.cut is not None and key.cut.zone is None else key
-        for key in plan.aggregate.keys
-    )
-    return replace(plan, aggregate=replace(plan.aggregate, keys=keys))
+    return replace(plan, aggregate=replace(plan.aggregate, keys=placed(plan.aggregate.keys)))
 
 
 def _timestamps(source: SourcePlan) -> set[str]:

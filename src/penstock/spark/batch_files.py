@@ -77,7 +77,7 @@ def _is_cleaned(stream: Stream) -> bool:
 
 def _is_empty(stream: Stream) -> bool:
     folder = local_folder(stream)
-    return folder is not None and not any(path.is_file() for path in folder.rglob("*"))
+    return folder is not None and not any(path.is_file() and path.stat().st_size for path in folder.rglob("*"))
 
 
 def _is_of(file: Path, stream: Stream) -> bool:

@@ -56,19 +56,25 @@ def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream"
     files = first_files(spark, stream)
     if kind in _SELF_DESCRIBING:
         for path in files[:_FEW]:
-            if (found := _columns_of_file(spark, stream, path)) is not None:
-                _require(what, stream, wanted, found, path)
+            if (told := _columns_of_file(spark, stream, path)) is not None:
+                _require(what, stream, wanted, told, path)
         for path in files if all_as is not None else ():
-            require_as(path, all_as)
+            require_as(path, all_as, stream.storage)
         return
     options = {name.lower(): value for name, value in option_values(stream.storage)}
     batch = files[: int(limit)] if (limit := options.get("maxfilespertrigger", "")).isdigit() else files
+    found: frozenset[str] | None = None
     for part in (batch[:_FEW], batch) if len(batch) > _FEW else (batch,):
         found = _columns(spark, stream, part) if part else None
         if found is None or wanted.keys() <= found:
             return
+    if not found:
+        # A batch without a row says nothing of columns.
+        found = _columns(spark, stream, files)
+        if not found or wanted.keys() <= found:
+            return
     where = "any row of the first batch" if what == "stream" else "any row of it"
-    _require(what, stream, wanted, found or (), where)
+    _require(what, stream, wanted, found, where)
 
 
 def first_files(spark: SparkSession, stream: Stream) -> list[str]:
@@ -94,7 +100,7 @@ def _columns_of_file(spark: SparkSession, stream: Stream, path: str) -> frozense
     told = None if stream.storage.format.lower() == "avro" else told_by_file(path)
     if told is None:
         return _columns(spark, stream, [path])
-    return frozenset(field.name.casefold() for field in told.fields) | folder_columns(path)
+    return frozenset(field.name.casefold() for field in told.fields) | folder_columns(path, stream.storage)
 
 
 def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset[str] | None:
@@ -109,7 +115,8 @@ def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset
         found = {*reader.load([escaped(path) for path in files]).columns}
     except SPARK_ERRORS:
         return None  # A file that cannot be read is named, with the cause, by whoever reads it.
-    spelt, folders = _spelling(stream.storage.format.lower()), frozenset[str]().union(*map(folder_columns, files))
+    spelt = _spelling(stream.storage.format.lower())
+    folders = frozenset[str]().union(*(folder_columns(path, stream.storage) for path in files))
     of_folders = {spelt(c.name) for c in stream.carried if c.name.casefold() in folders}
     return frozenset(map(spelt, found)) | of_folders
 

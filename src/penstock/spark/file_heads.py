@@ -16,6 +16,7 @@ Only files of a local disk: `told.py` says so of others.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,9 +28,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError
-from penstock.model.stream import Stream
+from penstock.model.stream import Storage, Stream
 from penstock.spark.file_order import is_local
 from penstock.spark.file_schemas import FileSchema, columns_lacking, schema_of, types_changed
+from penstock.spark.option_values import option_values
 
 HEAD = "__ps_head"
 """The name of a file, in its first row or in every one; NULL in others."""
@@ -46,10 +48,11 @@ class HasColumns:
     """Whether a file has the declared columns, a schema of Arrow's."""
 
     declared: Any
+    storage: Storage
 
     def __call__(self, path: str) -> None:
         """Raise DataError if it lacks one."""
-        require_as(path, self.declared)
+        require_as(path, self.declared, self.storage)
 
 
 def says_its_columns(stream: Stream) -> bool:
@@ -114,17 +117,26 @@ def told_by_file(path: str) -> FileSchema | None:
         return None
 
 
-def folder_columns(path: str) -> frozenset[str]:
-    """The columns that the folders of a file tell by their names, `column=value`."""
-    return frozenset(part.partition("=")[0].casefold() for part in path.split("/")[:-1] if "=" in part)
+def folder_columns(path: str, storage: Storage) -> frozenset[str]:
+    """The columns that the folders of a file tell by their names, `column=value`: those below the path that is read.
+
+    Of a pattern these are the folders below what it finds.
+    """
+    given = {name.lower(): value for name, value in option_values(storage)}
+    if given.get("recursivefilelookup", "").lower() == "true":
+        return frozenset()
+    read = urlparse(given.get("basepath", given.get("path", "")))
+    above = os.path.abspath(unquote(read.path) if read.scheme else given.get("basepath", given.get("path", "")))
+    inside = unquote(urlparse(path).path).split("/")[len(above.rstrip("/").split("/")) : -1]
+    return frozenset(part.partition("=")[0].casefold() for part in inside if "=" in part)
 
 
-def require_as(path: str, declared: Any) -> None:
+def require_as(path: str, declared: Any, storage: Storage) -> None:
     """Raise DataError if a file of a local disk lacks a declared column, or has it as what Spark reads as NULL."""
     found = told_by_file(path)
     if found is None:
         return  # Spark has read it.
-    folders = folder_columns(unquote(path))
+    folders = folder_columns(path, storage)
     wanted = pa.schema([field for field in declared if field.name.casefold() not in folders])
     if missing := list(columns_lacking(wanted, found.fields)):
         raise DataError(

@@ -17,7 +17,7 @@ def asked_of_files(stream: Stream) -> FileQuestion | None:
     if stream.storage is None:
         return None
     if says_its_columns(stream):
-        return HasColumns(declared_in_files(stream))
+        return HasColumns(declared_in_files(stream), stream.storage)
     return asked_of_lines(stream)
 
 

@@ -7,24 +7,27 @@ is read, in the values of Kafka's records by Spark (`is_one_value`).
 
 A file is looked at as bytes. If every line begins with `{` and has one `}`, at its end, there is nothing behind it; so
 are most files, and that takes a few passes at the speed of memory. Else strings are taken out, which leaves nothing but
-braces and what is between them; nested values are folded into what they stand in, and a line that is more than one
-value is what does not fold into one. Such a line is then read by Python's own reader of JSON: it counts only if the
-first value reads, and something stands behind it. Lines that are no JSON are Spark's to judge (`malformed`).
+braces and what is between them: something stands behind a value if the line goes on where its first brace is closed.
+(Of a line that begins otherwise Spark reads nothing.) Such a line is then read by Python's own reader of JSON, once
+what Spark takes beside JSON by default (single quotes, infinities) is written as JSON: it counts only if the first
+value reads, and something stands behind it. Lines that are no JSON are Spark's to judge (`malformed`).
 
-Not looked at: values that only a lenient option makes readable (single quotes around a brace, comments), files in
-another encoding than UTF-8, files on other than local disks, and streams that say ON MALFORMED NULL: these take what
-Spark reads.
+Not looked at: values that only an option makes readable (comments, names without quotes), files in another encoding
+than UTF-8 or compressed otherwise than by gzip, bzip2, zstd or deflate, files on other than local disks, and streams
+that say ON MALFORMED NULL: these take what Spark reads.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from json import JSONDecoder
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
@@ -35,19 +38,20 @@ from penstock.spark.option_values import option_values
 
 _PORTION = 16 << 20
 """Bytes of a file that are looked at together."""
-_DEEPEST = 1_001
-"""Levels of nesting: Spark's reader takes a thousand."""
 _SHOWN = 300
 """Bytes of a line that an error shows."""
-_STRING = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"')
-_NESTED = re.compile(rb"(?<=[{x])\{x*+\}")
-_SEVERAL = re.compile(rb"^(?!\{x*+\}$).+$", re.MULTILINE)
+_QUOTED = "|".join(rf"{quote}[^{quote}\\\n]*+(?:\\.[^{quote}\\\n]*+)*+{quote}?" for quote in "\"'")
+"""A string, up to the end of its line where it has none."""
+_STRING = re.compile(_QUOTED.encode())
+_BESIDE_JSON = re.compile(rf"{_QUOTED}|[+-]?INF(?:inity)?\b|[+-]Infinity\b|\+NaN\b")
+"""What Spark reads that is no JSON, and the strings in which it would be."""
 _SHAPES = bytes(
     {"{": ord("{"), "[": ord("{"), "}": ord("}"), "]": ord("}"), "\n": ord("\n")}.get(chr(byte), ord("x"))
     for byte in range(256)
 )
 """What a byte is of the shape of a line: what opens, what closes, what ends it; all else is alike."""
 _BLANKS = b" \t\r"
+_DEFLATED = ".deflate"
 _MARK = b"\xef\xbb\xbf"
 """What some programs write before text in UTF-8."""
 
@@ -72,23 +76,18 @@ class OneValueALine:
                     number, line = found
                     raise _error(path, None if self.whole else before + number + 1, line)
                 before += lines.count(b"\n")
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, zlib.error):
             return
 
     def _portions(self, path: str) -> Iterator[bytes]:
         """The file in pieces of whole lines, each ended by a line feed."""
         rest = b""
-        with pa.input_stream(path, compression="detect") as file:
-            start = file.read(len(_MARK))
-            rest = b"" if start == _MARK else start
-            while portion := file.read(_PORTION):
-                rest += portion
-                if self.whole:
-                    continue
-                end = self._end_of_lines(rest)
-                if end:
-                    yield self._as_lines(rest[:end])
-                    rest = rest[end:]
+        for portion in _read(path):
+            rest += portion
+            end = 0 if self.whole else self._end_of_lines(rest)
+            if end:
+                yield self._as_lines(rest[:end])
+                rest = rest[end:]
         if rest:
             yield self._as_lines(rest)
 
@@ -103,8 +102,20 @@ class OneValueALine:
         if self.whole:
             return read.replace(b"\n", b" ")
         if self.separator is not None:
-            return read.replace(b"\n", b" ").replace(self.separator, b"\n")
+            # No JSON has a byte of 0, not even in a string.
+            return read.replace(self.separator, b"\0").replace(b"\n", b" ").replace(b"\0", b"\n")
         return read.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in read else read
+
+
+def _read(path: str) -> Iterator[bytes]:
+    """The bytes of a file in portions, decompressed as its name says, without a mark before them."""
+    inflater = zlib.decompressobj() if path.endswith(_DEFLATED) else None
+    is_first = True
+    with pa.input_stream(path, compression="detect") as file:
+        while portion := file.read(_PORTION):
+            plain = portion if inflater is None else inflater.decompress(portion)
+            yield plain.removeprefix(_MARK) if is_first else plain
+            is_first = False
 
 
 def asked_of_json(storage: Storage) -> OneValueALine | None:
@@ -126,25 +137,44 @@ def first_of_several(lines: bytes) -> tuple[int, bytes] | None:
     starts = lines.count(b"\n{") + lines.startswith(b"{")
     if lines.count(b"}") == ends == starts == count:
         return None
-    shapes = _STRING.sub(b"", lines).translate(_SHAPES, _BLANKS)
-    for _ in range(_DEEPEST):
-        shapes, folded = _NESTED.subn(b"x", shapes)
-        if not folded:
-            break
-    suspects = [shapes.count(b"\n", 0, found.start()) for found in _SEVERAL.finditer(shapes)]
-    if not suspects:
+    suspects = _going_on(np.frombuffer(_STRING.sub(b"x", lines).translate(_SHAPES, _BLANKS), np.uint8))
+    if not len(suspects):
         return None
     each = lines.split(b"\n")
-    return next(((number, each[number]) for number in suspects if _is_several(each[number])), None)
+    return next(((number, each[number]) for number in suspects.tolist() if _is_several(each[number])), None)
+
+
+def _going_on(shapes: Any) -> Any:
+    """The numbers of the lines that begin with a brace, and go on behind the one that closes it."""
+    opens, closes, feeds = (shapes == ord(sign) for sign in "{}\n")
+    line = np.cumsum(feeds)
+    starts = np.concatenate([[0], np.flatnonzero(feeds) + 1])
+    ends = np.concatenate([starts[1:] - 1, [len(shapes)]])
+    depth = np.cumsum(opens.astype(np.int32) - closes)
+    before = np.concatenate([[0], depth])[starts]
+    closed = np.flatnonzero(closes & (depth == before[line]))
+    lines, first = np.unique(line[closed], return_index=True)
+    is_value = opens[np.minimum(starts[lines], len(shapes) - 1)] & (starts[lines] < ends[lines])
+    return lines[is_value & (closed[first] + 1 < ends[lines])]
 
 
 def _is_several(line: bytes) -> bool:
-    text = line.decode("utf-8", errors="replace").strip()
+    text = _BESIDE_JSON.sub(_as_json, line.decode("utf-8", errors="replace").strip())
     try:
         _, end = JSONDecoder(strict=False).raw_decode(text)
     except (ValueError, RecursionError):
         return False  # Spark's reader takes it as malformed, or as more than JSON.
     return bool(text[end:].strip())
+
+
+def _as_json(found: re.Match[str]) -> str:
+    match found[0][0]:
+        case '"':
+            return found[0]
+        case "'":
+            return '""'
+        case _:
+            return "0"
 
 
 def is_one_value(text: Column, options: dict[str, str]) -> Column:

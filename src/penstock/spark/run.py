@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, UsageError
 from penstock.explain.changed_text import written_lines
+from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.model.stream import Sink
@@ -288,16 +289,17 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     clock = WatermarkBefore(checkpoint.spark if checkpoint is not None else None)
     exactness = checkpoint.exactness() if checkpoint is not None else Exactness()
     drains = drains_of(script, query, plan, checkpoint)
-    files = _files_of(spark, script, plan, checkpoint)
+    files = _files_of(spark, query, plan, checkpoint)
     return Running(
         query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness, files=files
     )
 
 
-def _files_of(spark: SparkSession, script: Script, plan: Plan, checkpoint: Checkpoint | None) -> BatchFiles | None:
+def _files_of(spark: SparkSession, query: Query, plan: Plan, checkpoint: Checkpoint | None) -> BatchFiles | None:
     if checkpoint is None:
         return None
-    streams = [stream for name in plan.read_streams if (stream := script.stream(name)) is not None]
+    asked = [query, *(block.below for block in blocks_below(query) if isinstance(block.below, Query))]
+    streams = {source.stream: None for one in asked for source in one.all_sources if source.below is None}
     return BatchFiles(spark, checkpoint.spark, streams, is_counted=plan.rewriting is not None)
 
 
@@ -354,6 +356,14 @@ _MOST_STARTS = 4
 _LONGEST_BEGINNING = 60.0
 
 
+@dataclass(frozen=True)
+class _Beginning:
+    """When a query was started, and which batch of it was the last one then: --final starts each a second time."""
+
+    since: float
+    seen: int
+
+
 class _Starts:
     """Starts queries, as many at a time as there are cores; the next once one of them has had its first batch.
 
@@ -364,7 +374,7 @@ class _Starts:
 
     def __init__(self, running: Sequence[Running], start: Callable[[Running], None], cores: int) -> None:
         self._waiting = deque(running)
-        self._beginning: list[tuple[Running, float]] = []
+        self._beginning: list[tuple[Running, _Beginning]] = []
         self._start = start
         self._cores = max(1, cores)
 
@@ -375,23 +385,23 @@ class _Starts:
 
     def again(self, one: Running) -> None:
         """Let a query start once more, in its turn."""
-        self._beginning = [(other, since) for other, since in self._beginning if other is not one]
+        self._beginning = [(other, at) for other, at in self._beginning if other is not one]
         self._waiting.append(one)
 
     def go_on(self) -> None:
         """Start what may be started now."""
         now = time.monotonic()
-        self._beginning = [(one, since) for one, since in self._beginning if not _has_begun(one, now - since)]
+        self._beginning = [(one, at) for one, at in self._beginning if not _has_begun(one, at, now)]
         while self._waiting and len(self._beginning) < self._cores:
             one = self._waiting.popleft()
             self._start(one)
-            self._beginning.append((one, now))
+            self._beginning.append((one, _Beginning(now, one.seen)))
 
 
-def _has_begun(one: Running, seconds: float) -> bool:
+def _has_begun(one: Running, at: _Beginning, now: float) -> bool:
     assert one.handle is not None
     is_idle = one.handle.isActive and one.handle.status["message"].startswith("Waiting for")
-    return one.seen >= 0 or is_idle or not one.handle.isActive or seconds > _LONGEST_BEGINNING
+    return one.seen > at.seen or is_idle or not one.handle.isActive or now - at.since > _LONGEST_BEGINNING
 
 
 def _watch(

@@ -77,7 +77,7 @@ def with_declared_columns(
         _require_whole_casts(frame, plain, named, stream)
     columns = [F.col(quoted(named[c.name.casefold()])).cast(spark_type(str(c.type))).alias(c.name) for c in plain]
     columns += [F.col(name) for name in (SOURCE_PARTS,) if name in frame.columns]
-    ordered = ordered and (PLACE in frame.columns or has_column(frame, "_metadata.file_path"))
+    ordered = ordered and (PLACE in frame.columns or tells(frame, "file_path"))
     if ordered and PLACE in frame.columns:
         columns.append(F.col(PLACE))
     elif ordered:
@@ -130,18 +130,20 @@ def _place(frame: DataFrame, once_a_file: bool) -> Column:
     block = F.col("_metadata.file_block_start")
     time = F.unix_micros("_metadata.file_modification_time")
     place = F.concat_ws("/", time.cast("string"), block.cast("string"), F.col("_metadata.file_path"))
-    if once_a_file and has_column(frame, "_metadata.row_index"):
+    if once_a_file and tells(frame, "row_index"):
         place = F.when((F.col("_metadata.row_index") == 0) | (block > 0), place)
     return place.alias(PLACE)
 
 
-def has_column(frame: DataFrame, column: str) -> bool:
-    """Whether a column, hidden ones too, can be read of a frame."""
-    try:
-        frame.select(column)
-    except AnalysisException:
-        return False
-    return True
+def tells(frame: DataFrame, field: str) -> bool:
+    """Whether a frame has a field of `_metadata`, the hidden column in which a source tells where a row is from.
+
+    Its plan is asked: PySpark writes an error to the log of whoever selects a column that is not there.
+    """
+    jdf: Any = frame._jdf
+    hidden = jdf.queryExecution().analyzed().metadataOutput()
+    columns = (hidden.apply(number) for number in range(hidden.size()))
+    return any(column.name() == "_metadata" and field in column.dataType().fieldNames() for column in columns)
 
 
 def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool, beside: tuple[str, ...] = ()) -> DataFrame:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.model.clauses import COLLECTS, TOP, VARIANCES
 from penstock.plan.aggregate import COUNT, SET, AggregateColumn, Fold, GroupKey, start_of_sessions
@@ -148,6 +149,10 @@ class GroupStage(Component):
         begins = self._batch < 0
         self._batch = max(batch, self._batch + 1)
         columns = {name: flat(rows.column(name)) for name in rows.column_names} if rows.num_rows else {}
+        for name in self.keys:
+            if name in columns and pa.types.is_floating(columns[name].type):
+                # Spark groups by 0.0 what is -0.0, and shows that.
+                columns[name] = pc.add(columns[name], pa.scalar(0.0, columns[name].type))
         if columns and COUNT not in columns:
             columns[COUNT] = pa.array(np.ones(rows.num_rows, np.int64))
         columns, lost = self._in_time(columns)

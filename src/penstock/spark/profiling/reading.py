@@ -28,7 +28,7 @@ from penstock.spark.malformed import judged
 from penstock.spark.option_values import option_values
 from penstock.spark.readers import read_error, reader_of
 from penstock.spark.sinks import FILES
-from penstock.spark.sources import has_column, with_declared_columns
+from penstock.spark.sources import tells, with_declared_columns
 from penstock.spark.types import carried
 
 POS = "__ps_pos"
@@ -105,7 +105,7 @@ def arrived(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> Prof
 
 def _place(raw: DataFrame) -> tuple[Column, ...]:
     """A file, and the row's place in it: its index where the format knows it, else block by block as it is read."""
-    if has_column(raw, "_metadata.row_index"):
+    if tells(raw, "row_index"):
         block, row = F.lit(0).cast("bigint"), F.col("_metadata.row_index")
     else:
         block, row = F.col("_metadata.file_block_start"), F.monotonically_increasing_id()

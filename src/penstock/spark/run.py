@@ -425,10 +425,11 @@ def _watch(
 
 
 def _failed_by_haste(one: Running) -> bool:
-    """Whether Spark gave up on its Python before the first batch."""
+    """Whether Spark gave up on its Python, and the query can go on: from its checkpoint, or from the beginning."""
     assert one.handle is not None
     failure = one.handle.exception()
-    return failure is not None and _HASTE in str(failure) and one.seen < 0 and one.starts < _MOST_STARTS
+    can_go_on = one.checkpoint is not None or one.seen < 0
+    return failure is not None and _HASTE in str(failure) and can_go_on and one.starts < _MOST_STARTS
 
 
 def _raise_failure(one: Running) -> None:

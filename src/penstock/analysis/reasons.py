@@ -272,6 +272,7 @@ class Promised(ReasonKind):
     HELD = auto()
     OF_ALL_MEMBERS = auto()
     WINDOW_HAS_ENDS = auto()
+    CUT_OF_A_TIME = auto()
 
 
 class NotPromised(ReasonKind):

@@ -313,6 +313,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Promised.UNCHANGED: "{} is about columns that come through unchanged",
     Promised.HELD: "{} holds in every row",
     Promised.WINDOW_HAS_ENDS: "{}: a row without a time is in no window",
+    Promised.CUT_OF_A_TIME: "it is cut of {}, which is never NULL",
     Promised.OF_ALL_MEMBERS: "{: and } all promise it",
     NotPromised.NOT_OF_ALL_MEMBERS: "{} has a clock in some of {: and }, not in all",
     NotPromised.NOT_ORDERED: "{} is not ordered",

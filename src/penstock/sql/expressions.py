@@ -6,6 +6,7 @@ Nothing here decides what an expression means; it finds the columns, refuses wha
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -51,6 +52,8 @@ _BESIDE_OR = (
     "where p is the other side of OR"
 )
 _WINDOWS = ("window", "session_window", "window_time")
+_LENGTH = re.compile(r"\s*(?:interval\s+)?-?\d+\s+(?:week|day|hour|minute|(?:milli|micro)?second)s?\b", re.IGNORECASE)
+"""How the text of a fixed length begins."""
 """Functions that make groups, not values; `window(ts, length)` itself never comes here."""
 
 
@@ -208,6 +211,16 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):
         return "window_time(…)", "of a window that a query in FROM gives take its start: window(w.start, '1 hour')"
+    if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS and part.expressions:
+        if not isinstance(part.expressions[0], exp.Column):
+            return f"{part.name.lower()}(…) of an expression", (
+                "a window is of a column: give the expression a name in a query in FROM, "
+                "FROM (SELECT *, … AS t FROM …), and write window(t, '5 minutes')"
+            )
+        if not all(isinstance(length, exp.Literal) and _LENGTH.match(length.name) for length in part.expressions[1:]):
+            return f"this length of a {part.name.lower()}(…)", (
+                "it is a number and a unit of fixed length in quotes, window(ts, '5 minutes'): WEEK and below, no month"
+            )
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
         return f"this {part.name.lower()}(…)", (
             "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT; in a condition write "

@@ -24,7 +24,7 @@ from penstock.records import record
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.from_parts import items_of
-from penstock.sql.outputs import OutputBinder
+from penstock.sql.outputs import OutputBinder, with_starts
 from penstock.sql.row_limits import RowLimit, limit_of, numbers_of
 from penstock.sql.scope import Scope
 from penstock.sql.time_windows import whole_window
@@ -73,7 +73,7 @@ def bind_partition(number: RowNumber, scope: Scope) -> tuple[tuple[Scalar, ...],
     known: list[Scalar] = [whole_window(key) for key in keys if key is not None]
     told = ((value, item) for value, item in values if value is not None and value not in known)
     ordering = [Ordering(value, item.descending, item.nulls_first) for value, item in told]
-    return tuple(dict.fromkeys(known)), tuple(ordering)
+    return tuple(dict.fromkeys(with_starts(known, scope))), tuple(ordering)
 
 
 def _value(code: Code, scope: Scope) -> ColumnRef | Expression | None:

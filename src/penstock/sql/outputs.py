@@ -6,6 +6,7 @@ that stands for then stands in its place; what gives another value each time has
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -31,6 +32,12 @@ from penstock.sql.terms import NAME_META, term_of
 from penstock.sql.time_windows import WindowReader, function_of, whole_window
 from penstock.sql.tree import AggregateCall, Code, OverAggregates, Select, SelectItem, Stretch
 from penstock.sql.words import unwrapped
+
+
+def with_starts(keys: Sequence[Scalar], scope: Scope) -> list[Scalar]:
+    """The keys, and of each that is a window of a block its start: it parts no group, and has a clock."""
+    ends = [scope.ends_of(key) for key in keys if isinstance(key, ColumnRef)]
+    return [*keys, *(both[0] for both in ends if both is not None)]
 
 
 class OutputBinder:
@@ -74,7 +81,7 @@ class OutputBinder:
                 self.scope.report("an aggregate cannot be grouped by", code.at)
             elif key is not None:
                 keys.append(whole_window(key))
-        return tuple(dict.fromkeys(keys))
+        return tuple(dict.fromkeys(keys if select.grouping_sets else with_starts(keys, self.scope)))
 
     def grouping_sets(self, select: Select, keys: tuple[Scalar, ...]) -> tuple[tuple[int, ...], ...]:
         """The sets of keys that are grouped by, by the numbers of the keys."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import penstock
 from tests.analysis.blocks.promised import NEAR, A, B, conditions, promises
 
 CHECKED = A.replace("3)", "3, CHECK (n > 0 AND n < 9), CHECK (k IS NOT NULL))") + B
@@ -45,3 +46,32 @@ def test_checks_survive_where_their_stream_is_in_every_row(view: str, expected: 
 )
 def test_windows_of_matches_survive_with_their_event_time(view: str, expected: list[str]) -> None:
     assert [text for text in promises(view, TIED) if text.startswith(("COOCCURS", "FOLLOWS"))] == expected
+
+
+RIDES = "CREATE STREAM rides (id BIGINT, zone INT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE);"
+BY_HOUR = "SELECT window(ts, '1 hour') AS w, zone, count(*) AS n FROM rides GROUP BY window(ts, '1 hour'), zone"
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT date_trunc('day', ts) AS m, id FROM rides {} UNION SELECT date_trunc('day', ts), id FROM rides {}",
+        "SELECT DISTINCT m, id FROM (SELECT to_date(ts) AS m, id FROM rides {})",
+    ],
+)
+def test_what_is_cut_of_a_time_that_is_never_null_never_is(select: str) -> None:
+    for where in ("", "WHERE ts IS NOT NULL"):
+        verdict = penstock.check(penstock.parse(f"{RIDES} {select.replace('{}', where)};")).verdict
+        assert (verdict == "bounded") == bool(where)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT w, max(n) AS most FROM ({}) GROUP BY w",
+        "SELECT w, max(n) AS most FROM ({}) GROUP BY ALL",
+        "SELECT w FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY w ORDER BY n DESC) AS r FROM ({})) WHERE r <= 3",
+    ],
+)
+def test_groups_by_a_window_of_a_block_are_closed_by_its_start(select: str) -> None:
+    assert penstock.check(penstock.parse(f"{RIDES} {select.replace('{}', BY_HOUR)};")).verdict == "bounded"

@@ -61,7 +61,7 @@ def derived_clocks(
     query: Query, known: Mapping[str, Origin], findings: Mapping[str, Finding]
 ) -> Iterator[tuple[Claim, FrontierClock] | Unclaimed]:
     """The columns of the answer that have a clock, each with why; of others that might have one, why not."""
-    for name, origin in (*known.items(), *_cuts(query)):
+    for name, origin in (*known.items(), *cuts(query)):
         ref = origin if isinstance(origin, ColumnRef) else origin.column
         doubts: list[Reason] = []
         for clock in _equal_clocks(query, ref):
@@ -79,7 +79,7 @@ def derived_clocks(
                 yield Unclaimed(name, tuple(doubts))
 
 
-def _cuts(query: Query) -> Iterator[tuple[str, Cut]]:
+def cuts(query: Query) -> Iterator[tuple[str, Cut]]:
     """The columns of the answer that are cuts of a column in its own type."""
     for shown in query.answer:
         value = shown.value if isinstance(shown, Output) else None

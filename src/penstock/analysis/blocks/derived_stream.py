@@ -51,9 +51,10 @@ def derived_stream(declared: Stream, query: Query, verdict: Verdict) -> Derived:
         else:
             claims.append(found[0])
             clocks.append(found[1])
-    claims += derived_keys(Facts(query), known)
+    facts = Facts(query)
+    claims += derived_keys(facts, known)
     claims += derived_schemes(query, known, event_time)
-    conditions = list(derived_conditions(query, known))
+    conditions = list(derived_conditions(facts, known))
     stated = {scheme.text for scheme in declared.schemes}
     schemes = _each_once(c.promise for c in claims if isinstance(c.promise, Scheme) and c.promise.text not in stated)
     held = tuple(dict.fromkeys(c.promise for c in conditions if isinstance(c.promise, Predicate)))

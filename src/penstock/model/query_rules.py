@@ -111,7 +111,7 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
                 return Problem(
                     subject,
                     f"{predicate.left} is {types[0]}, but {predicate.right} is {types[1]}",
-                    "numbers mix freely; of other types say which is meant: CAST(a.x AS BIGINT) = b.y",
+                    f"say which type is meant: CAST({predicate.left} AS {types[1]})",
                 )
         case Difference():
             if not (types[0].is_clock and types[0].compares_with(types[1])):

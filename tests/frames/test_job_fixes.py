@@ -26,6 +26,7 @@ ORDERS = JobLeaf(
 )
 PAYMENTS = JobLeaf(1, "payments", (JobColumn(11, "order_id", "BIGINT"), JobColumn(12, "paid", "TIMESTAMP")))
 TIMELESS = JobLeaf(2, "plain", (JobColumn(21, "k", "BIGINT"),))
+SEEN = JobLeaf(3, "views", (JobColumn(51, "order_id", "BIGINT"), JobColumn(52, "seen", "TIMESTAMP")))
 SAME = text("#1 = #11")
 MARKS = ('orders.withWatermark("ordered", "10 minutes")', 'payments.withWatermark("paid", "10 minutes")')
 RENAMED = JobProject(
@@ -61,6 +62,15 @@ OFFERS: dict[str, tuple[JobRelation, tuple[str, ...] | None]] = {
             'orders.withWatermark("seen", "10 minutes")',
             MARKS[1],
             "in the condition of the inner join: AND t BETWEEN seen - INTERVAL 1 HOUR AND seen + INTERVAL 1 HOUR",
+        ),
+    ),
+    "times that are called the same are told apart": (
+        JobJoin("INNER", ORDERS, SEEN, (text("#1 = #51"),)),
+        (
+            'orders.withWatermark("seen", "10 minutes")',
+            'views.withWatermark("seen", "10 minutes")',
+            "in the condition of the inner join: AND views.seen BETWEEN "
+            "orders.seen - INTERVAL 1 HOUR AND orders.seen + INTERVAL 1 HOUR",
         ),
     ),
     "groups get a window": (

@@ -73,6 +73,16 @@ def clocks_of(relation: JobRelation, ordered: Mapping[int, Collection[str]]) -> 
     return found
 
 
+def _told_apart(*sides: tuple[JobRelation, JobColumn]) -> list[str]:
+    """The clocks of both sides of a join, by the names of their streams where they are called the same."""
+    names = [column.name for _, column in sides]
+    if len(set(names)) == len(names):
+        return names
+    of = [next((leaf.name for leaf in leaves_of(side) if column in leaf.columns), "") for side, column in sides]
+    apart = of if all(of) and len(set(of)) == len(of) else ["left", "right"]
+    return [f"{side}.{name}" for side, name in zip(apart, names, strict=True)]
+
+
 @dataclass
 class _Change:
     clocks: Mapping[int, int]
@@ -118,7 +128,8 @@ class _Change:
                 low = f"{placeholder(ours.number)} - INTERVAL 1 HOUR"
                 high = f"{placeholder(ours.number)} + INTERVAL 1 HOUR"
                 near = JobExpression(f"({placeholder(theirs.number)} BETWEEN {low} AND {high})")
-                written = f"{theirs.name} BETWEEN {ours.name} - INTERVAL 1 HOUR AND {ours.name} + INTERVAL 1 HOUR"
+                mine, other = _told_apart((left, ours), (right, theirs))
+                written = f"{other} BETWEEN {mine} - INTERVAL 1 HOUR AND {mine} + INTERVAL 1 HOUR"
                 self._say(f"in the condition of the {relation.kind.lower()} join: AND {written}")
                 return replace(relation, left=left, right=right, on=(*relation.on, near))
             case JobUnion():

@@ -149,7 +149,7 @@ def query_named(script: Script, name: str | None) -> Query:
     if not isinstance(script, Script):
         raise UsageError(
             f"a script is wanted, and this is of type {type(script).__name__}",
-            hint="pass what penstock.parse(text) gives",
+            hint="pass what penstock.parse(text) gives; check, explain and adopt take a streaming DataFrame too",
         )
     names = [q.name for q in script.queries]
     if not names:

@@ -103,5 +103,13 @@ def test_files_that_are_not_asked_are_told(
 ) -> None:
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     script = penstock.parse(f"CREATE STREAM s (k BIGINT) USING {kind} OPTIONS (path '{path}'); SELECT s.k FROM s;")
-    said = opening_lines(script, [(script.queries[0], plan(script))])
+    said = opening_lines(script, [(script.queries[0], plan(script))], has_checkpoint=True)
     assert len([line for line in said if what in line]) == notes
+
+
+@pytest.mark.parametrize("has_checkpoint", [True, False])
+def test_files_that_only_a_checkpoint_tells_are_told_without_one(has_checkpoint: bool) -> None:
+    text = "CREATE STREAM s (k BIGINT) USING json OPTIONS (path '/d/s'); CREATE TABLE t (k BIGINT) USING json "
+    script = penstock.parse(f"{text} OPTIONS (path '/d/t'); SELECT s.k FROM s JOIN t ON s.k = t.k;")
+    said = opening_lines(script, [(script.queries[0], plan(script))], has_checkpoint=has_checkpoint)
+    assert any("nobody looks at files of s" in line for line in said) != has_checkpoint

@@ -86,7 +86,7 @@ def _run_plans(asked: RunRequest, script: Script, plans: list[tuple[Query, Plan]
     from penstock.spark.told import last_lines, opening_lines, show_progress, waiting_lines  # noqa: PLC0415
 
     notices = [f"note: {verdict.query}: {told(notice)}" for verdict in verdicts for notice in verdict.notices]
-    for line in (*notices, *opening_lines(script, plans)):
+    for line in (*notices, *opening_lines(script, plans, has_checkpoint=asked.checkpoint is not None)):
         complain(line)
     shown = {query.name: about(query, v, plan) for (query, plan), v in zip(plans, verdicts, strict=True)}
     write_about(asked.metrics, shown)

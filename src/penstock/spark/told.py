@@ -33,19 +33,24 @@ from penstock.plan.promise_plans import PromiseKind
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed
-from penstock.spark.file_heads import passes_unseen
+from penstock.spark.file_heads import passes_unseen, says_its_columns
 from penstock.spark.file_order import is_local, unheld
 from penstock.spark.file_questions import asked_of_lines
 from penstock.spark.running import Running
 from penstock.spark.sources import depends_on_order
 
 
-def opening_lines(script: Script, plans: Sequence[tuple[Query, Plan]]) -> list[str]:
+def opening_lines(script: Script, plans: Sequence[tuple[Query, Plan]], *, has_checkpoint: bool) -> list[str]:
     """What to know of the plans before the first batch; a note for each."""
     return [
         f"note: {query.name}: {why}"
         for query, plan in plans
-        for why in (*unwatched_failures(query, plan), *unordered_files(script, plan), *unasked_files(script, plan))
+        for why in (
+            *unwatched_failures(query, plan),
+            *unordered_files(script, plan),
+            *unasked_files(script, plan),
+            *(() if has_checkpoint else unlooked_files(query, plan)),
+        )
     ]
 
 
@@ -69,6 +74,18 @@ def unasked_files(script: Script, plan: Plan) -> Iterator[str]:
             yield (
                 f"files of {stream.name} lie on no local disk, and are not searched for lines of more than one value: "
                 "of a line of JSON Spark reads the first"
+            )
+
+
+def unlooked_files(query: Query, plan: Plan) -> Iterator[str]:
+    """The streams whose files are looked at once a batch is done (`batch_files`), for which there is no checkpoint."""
+    asked = [query, *(block.below for block in blocks_below(query) if isinstance(block.below, Query))]
+    for stream in dict.fromkeys(s.stream for one in asked for s in one.all_sources if s.below is None):
+        is_asked = is_local(stream) and (says_its_columns(stream) or asked_of_lines(stream) is not None)
+        if is_asked and (stream.tables or plan.rewriting is not None):
+            yield (
+                f"without --checkpoint nobody looks at files of {stream.name} that come later: Spark gives NULL for a "
+                "column that one lacks, and reads the first value of a line of JSON"
             )
 
 

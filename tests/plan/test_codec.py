@@ -49,3 +49,10 @@ def test_an_enum_is_its_word_and_a_tuple_a_list() -> None:
 def test_a_word_that_is_none_of_an_enum_is_refused() -> None:
     with pytest.raises(ValueError, match="blue"):
         decode(Leaf, {"colour": "blue", "count": 1, "told": []})
+
+
+def test_what_came_later_may_be_missing_and_nothing_else() -> None:
+    assert decode(Leaf, {"colour": "red", "count": 1}) == Leaf(Colour.RED, 1)
+    for data in ({"count": 1, "told": []}, {"colour": "red", "count": 1, "more": 2}):
+        with pytest.raises(ValueError, match="exactly the keys"):
+            decode(Leaf, data)

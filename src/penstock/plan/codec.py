@@ -1,13 +1,14 @@
 """Frozen dataclasses to plain JSON values and back, driven by their own type hints.
 
 Covers what plans are made of: nested dataclasses, homogeneous tuples, string enums, `X | None`, reasons, and scalars.
-Reading refuses unknown and missing keys, so that a plan of another version is never half understood.
+Reading refuses unknown keys, and missing ones but those of fields that have a default: these came later. So a plan of
+another version is never half understood, and one of the version before is read.
 """
 
 from __future__ import annotations
 
 import types
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -52,6 +53,12 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
+@cache
+def _optional(kind: Any) -> frozenset[str]:
+    """What a plan of an earlier version may lack: fields that came later have a value for it."""
+    return frozenset(f.name for f in fields(kind) if f.default is not MISSING or f.default_factory is not MISSING)
+
+
 def _decode(kind: Any, data: Any, where: str) -> Any:
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
@@ -70,9 +77,11 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
         return tuple(_decode(get_args(kind)[0], item, f"{where}[{n}]") for n, item in enumerate(data))
     if is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
-        if not isinstance(data, dict) or set(data) != set(hints):
+        if not isinstance(data, dict) or not set(data) <= set(hints) or not set(hints) - set(data) <= _optional(kind):
             raise ValueError(f"{where} should have exactly the keys {', '.join(hints)}")
-        return kind(**{name: _decode(hint, data[name], f"{where}.{name}") for name, hint in hints.items()})
+        return kind(
+            **{name: _decode(hint, data[name], f"{where}.{name}") for name, hint in hints.items() if name in data}
+        )
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
     if type(data) is not kind:

@@ -33,6 +33,8 @@ FORMAT = "format of the state"
 ZONE = "spark.sql.session.timeZone"
 CELLS_KEPT = "cells"
 
+_CAME_LATER = ("clocks", "cut")
+"""What a column of SELECT has had since 0.2.0: left out where it is nothing, as checkpoints from before have it."""
 Essence = dict[str, Any]
 """What a checkpoint is of, as JSON has it."""
 
@@ -42,6 +44,9 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: 
     whole = {key: value for key, value in replace(plan, blocks=()).to_dict().items() if key not in _EXPLAINS}
     whole["sources"] = [
         {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
+    ]
+    whole["selected"] = [
+        {key: value for key, value in column.items() if key not in _CAME_LATER or value} for column in whole["selected"]
     ]
     whole["streams"] = {name: stream_text(script, name) for name in plan.read_streams}
     blocks = {source.stream.name: source.stream for source in query.all_sources if source.below is not None}

@@ -132,16 +132,26 @@ def asked_of_json(storage: Storage) -> OneValueALine | None:
 def first_of_several(lines: bytes) -> tuple[int, bytes] | None:
     """The first line that is a value and something behind it, and its number from 0."""
     lines = lines.removesuffix(b"\n")
-    count = lines.count(b"\n") + 1
-    ends = lines.count(b"}\n") + lines.endswith(b"}")
-    starts = lines.count(b"\n{") + lines.startswith(b"{")
-    if lines.count(b"}") == ends == starts == count:
-        return None
-    suspects = _going_on(np.frombuffer(_STRING.sub(b"x", lines).translate(_SHAPES, _BLANKS), np.uint8))
+    if lines.startswith(b"{") and lines.endswith(b"}"):
+        between = lines.count(b"}\n{")
+        if between == lines.count(b"\n") == lines.count(b"}") - 1:
+            return None
+    suspects = _going_on(_shapes_of(lines))
     if not len(suspects):
         return None
     each = lines.split(b"\n")
     return next(((number, each[number]) for number in suspects.tolist() if _is_several(each[number])), None)
+
+
+def _shapes_of(lines: bytes) -> Any:
+    """The lines without blanks, each string as one sign."""
+    if b"\\" not in lines and b"'" not in lines:
+        signs = np.frombuffer(lines, np.uint8)
+        is_inside = (np.cumsum(signs == ord('"'), dtype=np.int32) & 1).astype(np.bool_)
+        if not is_inside[-1:].any() and not is_inside[signs == ord("\n")].any():
+            shapes = np.frombuffer(lines.translate(_SHAPES), np.uint8)
+            return shapes[~is_inside & (signs != ord(" ")) & (signs != ord("\t")) & (signs != ord("\r"))]
+    return np.frombuffer(_STRING.sub(b"x", lines).translate(_SHAPES, _BLANKS), np.uint8)
 
 
 def _going_on(shapes: Any) -> Any:

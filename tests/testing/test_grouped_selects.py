@@ -173,13 +173,17 @@ CLOSED = {
 }
 
 
+def as_duckdb_has_it(select: str) -> str:
+    plain = select.replace("trunc(s.ts, 'MM')", "CAST(date_trunc('month', s.ts) AS DATE)")
+    return plain.replace("to_date(s.ts)", "CAST(s.ts AS DATE)")
+
+
 @pytest.mark.parametrize("case", CLOSED)
 @pytest.mark.parametrize("source", ["s", "left"])
 def test_groups_that_a_clock_closes_are_given_once_to_what_only_appends(case: str, source: str) -> None:
     items, by, keys, apart = CLOSED[case]
     select = f"SELECT {items}, count(*) AS n, max(s.i) AS top {FROMS[source]} GROUP BY {by}"
-    plain = select.replace("trunc(s.ts, 'MM')", "CAST(date_trunc('month', s.ts) AS DATE)")
-    plain = plain.replace("to_date(s.ts)", "CAST(s.ts AS DATE)")
+    plain = as_duckdb_has_it(select)
     sink = "CREATE SINK f USING parquet OPTIONS (path 'f'); INSERT INTO f"
     for seed in range(size(2, 30)):
         streams = {name: [stretched(t, apart) for t in drawn((name, seed), 7)] for name in ("s", "t")}
@@ -195,8 +199,7 @@ def test_groups_that_a_clock_closes_are_given_once_to_what_only_appends(case: st
 def test_distinct_forgets_what_the_cut_of_a_clock_has_passed(case: str, source: str) -> None:
     items, _, _, apart = CLOSED[case]
     select = f"SELECT DISTINCT {items} {FROMS[source]}"
-    plain = select.replace("trunc(s.ts, 'MM')", "CAST(date_trunc('month', s.ts) AS DATE)")
-    plain = plain.replace("to_date(s.ts)", "CAST(s.ts AS DATE)")
+    plain = as_duckdb_has_it(select)
     for seed in range(size(2, 30)):
         streams = {name: [stretched(t, apart) for t in drawn((name, seed), 7)] for name in ("s", "t")}
         same([row for rows in given_by(select, streams) for row in rows], by_duckdb(plain, streams))

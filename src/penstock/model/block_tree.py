@@ -55,3 +55,9 @@ def over(query: Query, streams: Mapping[str, Stream]) -> Query:
         if is_block(query)
         else replace(query, sources=tuple(map(of, query.sources)), partners=tuple(map(of, query.partners)))
     )
+
+
+def streams_read(query: Query) -> tuple[Stream, ...]:
+    """The declared streams that a query and its blocks read, each as it is read there: with what is derived of it."""
+    asked = [query, *(block.below for block in blocks_below(query) if isinstance(block.below, Query))]
+    return tuple(dict.fromkeys(s.stream for one in asked for s in one.all_sources if s.below is None))

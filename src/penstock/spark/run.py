@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, UsageError
 from penstock.explain.changed_text import written_lines
-from penstock.model.block_tree import blocks_below
+from penstock.model.block_tree import streams_read
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.model.stream import Sink
@@ -298,9 +298,7 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
 def _files_of(spark: SparkSession, query: Query, plan: Plan, checkpoint: Checkpoint | None) -> BatchFiles | None:
     if checkpoint is None:
         return None
-    asked = [query, *(block.below for block in blocks_below(query) if isinstance(block.below, Query))]
-    streams = {source.stream: None for one in asked for source in one.all_sources if source.below is None}
-    return BatchFiles(spark, checkpoint.spark, streams, is_counted=plan.rewriting is not None)
+    return BatchFiles(spark, checkpoint.spark, streams_read(query), is_counted=plan.rewriting is not None)
 
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:

@@ -23,7 +23,7 @@ from penstock.explain.exactness_words import exactness_told, unseen_told
 from penstock.explain.parts_text import held_back
 from penstock.explain.reason_words import told
 from penstock.explain.undecided import many
-from penstock.model.block_tree import blocks_below
+from penstock.model.block_tree import blocks_below, streams_read
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
@@ -79,8 +79,7 @@ def unasked_files(script: Script, plan: Plan) -> Iterator[str]:
 
 def unlooked_files(query: Query, plan: Plan) -> Iterator[str]:
     """The streams whose files are looked at once a batch is done (`batch_files`), for which there is no checkpoint."""
-    asked = [query, *(block.below for block in blocks_below(query) if isinstance(block.below, Query))]
-    for stream in dict.fromkeys(s.stream for one in asked for s in one.all_sources if s.below is None):
+    for stream in streams_read(query):
         is_asked = is_local(stream) and (says_its_columns(stream) or asked_of_lines(stream) is not None)
         if is_asked and (stream.tables or plan.rewriting is not None):
             yield (

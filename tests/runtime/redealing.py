@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from random import Random
 
+import pyarrow as pa
+
+from penstock.plan.dealing import dealt_columns
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Chunk, StepResult
+from penstock.runtime.columns.hashing import hash_rows
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.routing import Routing
+from penstock.runtime.input.split_keys import Split, may_be_spread
 from penstock.runtime.match.node_matching import NO_TESTS, Truth
 from penstock.runtime.redeal import applied, redealt_cells, require_dealt
 from penstock.runtime.redealt_aside import routed
@@ -29,7 +35,25 @@ class Redealt:
     def _drawn(self) -> Grid:
         cells = self.draw.choice((1, 2, 3, 4, 6))
         may_copy = self.plan.evict is None and self.draw.random() < 0.7
-        return Grid.of(self.plan, cells, {a: self.draw.random() for a in self.plan.aliases}, may_copy=may_copy)
+        grid = Grid.of(self.plan, cells, {a: self.draw.random() for a in self.plan.aliases}, may_copy=may_copy)
+        return replace(grid, splits=self._splits(grid)) if self.draw.random() < self.often else grid
+
+    def _splits(self, grid: Grid) -> tuple[Split, ...]:
+        """Some of the keys that small whole numbers are, dealt to the streams whose rows may be spread."""
+        axes = [axis for axis, share in enumerate(grid.shares) if share > 1]
+        spread = may_be_spread(self.plan)
+        if not axes or not spread:
+            return ()
+        axis = self.draw.choice(axes)
+        spread = tuple(alias for alias in spread if dealt_columns(self.plan, axis, alias))
+        width = max(len(dealt_columns(self.plan, axis, alias)) for alias in self.plan.aliases)
+        values = list(product(range(-1, 9), repeat=width))
+        chosen = self.draw.sample(values, self.draw.randint(1, len(values)))
+        table = pa.table({str(n): [key[n] for key in chosen] for n in range(width)})
+        by_alias: dict[str, set[int]] = {}
+        for key in hash_rows(table, table.column_names):
+            by_alias.setdefault(self.draw.choice(spread or ("",)), set()).add(int(key))
+        return tuple(Split(axis, alias, tuple(sorted(keys))) for alias, keys in by_alias.items() if alias)
 
     def step(self, batch: Batch) -> list[StepResult]:
         """What each cell gives; then, now and then, the state is dealt anew."""

@@ -19,6 +19,11 @@ from tests.whole_queries.grammar import Writer
 from tests.whole_queries.test_whole_queries import as_row, batches, by_duckdb, read_by
 
 
+@pytest.fixture(autouse=True)
+def _keys_of_few_rows_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.runtime.input.split_keys.LEAST_ROWS", 1)
+
+
 def rescaled(seed: int, depth: int) -> bool | None:
     """Whether a query was rescaled, and not refused; None if it was refused altogether."""
     draw = random.Random(seed)

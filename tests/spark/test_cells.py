@@ -134,6 +134,6 @@ def test_every_result_meets_in_exactly_one_cell() -> None:
             homes = []
             for alias, row in (("s", {"a": a, "b": key}), ("t", {"a": a}), ("u", {"b": key})):
                 table = pa.Table.from_pylist([row])
-                base, offsets = grid.base(made, alias, None, table)
-                homes.append({int(base[0]) + offset for offset in offsets})
+                line = grid.line(made, alias, None, table)
+                homes.append({int(line.base[0]) + offset for offset in line.offsets})
             assert len(set.intersection(*homes)) == 1

@@ -136,6 +136,37 @@ def test_a_query_goes_on_in_other_cells(bench: Bench, spark: SparkSession, scrip
     assert bench.sink() == answer(a, b)
 
 
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [pytest.param(LEFT, left, id="left"), pytest.param(INNER, inner, id="inner", marks=pytest.mark.thorough)],
+)
+def test_a_key_with_most_of_the_rows_is_split_and_the_query_goes_on(
+    bench: Bench, spark: SparkSession, script: str, answer: Any
+) -> None:
+    hot = [{"k": 7 if n % 3 else n, "n": n, "ts": n // 100} for n in range(600)]
+    few = [{"k": 7 if n % 200 == 0 else -n, "n": n, "ts": n // 100} for n in range(600)]
+    place = bench.folder / "checkpoint"
+    for number in range(3):
+        part = slice(200 * number, 200 * number + 200)
+        bench.write("a", hot[part], KN)
+        bench.write("b", few[part], KN)
+        if number == 1:
+            told = rescale(place, 4)
+            assert told.err == (
+                "out: dealt to 4 cells, a key that has much of the state split over them; the next run takes it over\n"
+            )
+        ran = bench.run(script, conf={"penstock.cells": "4"} if number != 1 else {}, final=number == 2)
+        spark.conf.unset("penstock.cells")
+        assert ran.code == 0, ran.err
+        assert ran.err.rstrip().endswith("out: exact")
+        line = ran.batches[-1]
+        held = line["fullest_cell"] * 4 / max(1, sum(line["state_rows"].values()))
+        assert held > 2 if not number else held < 1.5
+    (split,) = json.loads((place / "out" / "plan.json").read_text())["split keys"]
+    assert (split["spread"], len(split["keys"])) == ("a", 1)
+    assert bench.sink() == answer(hot, few)
+
+
 @pytest.mark.thorough
 def test_groups_go_on_in_other_cells(bench: Bench, spark: SparkSession) -> None:
     """Beside a run that is never rescaled."""

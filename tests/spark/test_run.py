@@ -56,6 +56,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "oldest": (dict,),
     "clock": (dict,),
     "let_go": (dict,),
+    "fullest_cell": (int,),
     "times": (dict,),
     "exact": (bool,),
     "inexact_because": (list,),

@@ -71,7 +71,7 @@ def test_metrics_are_those_of_the_metrics_file() -> None:
     assert json.loads(json.dumps(line)) == line
     fields = "rows_in rows_out state_rows state_tuples pending_rows promise_rows state_bytes purged evicted recall"
     fields = f"query batch {fields} recall_error violations malformed lost k seconds oldest clock let_go"
-    fields = f"{fields} exact inexact_because"
+    fields = f"{fields} fullest_cell exact inexact_because"
     assert list(line) == fields.split()
     assert (line["query"], line["batch"], line["rows_in"], line["rows_out"]) == ("query_1", 0, {"o": 2, "p": 0}, 0)
     assert line["state_rows"] == {"o": 2, "p": 0}

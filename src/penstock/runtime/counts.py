@@ -70,6 +70,7 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
         ]
         found += [Count("oldest", alias, True, 3), Count("clock", alias, True, is_least=True)]
     found += [Count(name, None, False) for name in ("pending_rows", "promise_rows", "state_bytes")]
+    found.append(Count("fullest_cell", None, True))
     found += [Count("let_go", str(number), False) for number in range(len(closings_told(plan)))]
     found += [Count("purged", rule, False) for rule in RULES]
     for constraint in dict.fromkeys(p.constraint for p in plan.promises):
@@ -165,6 +166,7 @@ def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> 
             for alias, oldest in fields.get("oldest", {}).items()
         }
         found["oldest"] = {**found.get("oldest", {}), **waiting}
+        found["fullest_cell"] = max(found.get("fullest_cell", 0), fields.get("fullest_cell", 0))
         for field in _ADDED:
             if field in fields:
                 found[field] = found.get(field, 0) + fields[field]
@@ -224,6 +226,7 @@ def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: floa
         "oldest": known.get("oldest", {}),
         "clock": known.get("clock", {}),
         "let_go": known.get("let_go", {}),
+        "fullest_cell": known.get("fullest_cell", 0),
         # Only where a row may be given that a late match contradicts.
         **{name: known[name] for name in ("contradicted", "audited") if name in known},
         # Only where a stream has parts.

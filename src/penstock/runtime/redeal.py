@@ -21,20 +21,22 @@ before and after; a promise closes a value in every cell that stores it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.errors import NotSupportedYet
 from penstock.plan.doubting import works_anew
 from penstock.plan.plan import Plan
 from penstock.runtime.cell import Cell
-from penstock.runtime.columns.codes import Ints
 from penstock.runtime.columns.row_values import row_hashes
 from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.group.stage import GroupStage
 from penstock.runtime.input.gate import WaitingRoom
-from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.grid import Grid, Line
+from penstock.runtime.input.split_keys import KeyTally, may_be_spread, most_split
 from penstock.runtime.join.sides import WaitingSide
 from penstock.runtime.promise.clustered import ClusteredWatch
 from penstock.runtime.promise.items import ItemWatch
@@ -70,6 +72,22 @@ def require_dealt(plan: Plan, grids: Sequence[Grid]) -> None:
             )
 
 
+def with_splits(plan: Plan, grid: Grid, stores: Iterable[Store]) -> Grid:
+    """A grid with the keys split that would fill a cell of it, by the rows that these cells store."""
+    if not may_be_spread(plan):
+        return grid
+    tallies = [KeyTally(plan, axis) for axis, share in enumerate(grid.shares) if share > 1]
+    for store in stores:
+        cell = Cell.restore(plan, store)
+        for alias, synopsis in cell.synopses.items():
+            for segment in synopsis.segments:
+                # A copy that is at home elsewhere was counted there.
+                table = segment.table.take(pa.array(np.intersect1d(segment.living(), np.flatnonzero(segment.home))))
+                for tally in tallies:
+                    tally.add(alias, table)
+    return replace(grid, splits=most_split(tallies, grid.shares))
+
+
 def redealt_cells(plan: Plan, stores: Sequence[Store], before: Grid, after: Grid) -> list[Store]:
     """The stores of the cells of another grid."""
     old = [Cell.restore(plan, store) for store in stores]
@@ -99,10 +117,11 @@ def redealt_buckets(plan: Plan, stores: Sequence[Store], buckets: int, groups: t
     after = [GroupStage.restore(plan, stores[0]) for _ in range(buckets)]
     names = before[0].others if groups is None else groups
 
-    def by_group(segment: Segment) -> tuple[Ints, tuple[int, ...]]:
+    def by_group(segment: Segment) -> list[Line]:
         if not names:
-            return np.zeros(len(segment), np.int64), (0,)
-        return (row_hashes(segment.table.select(list(names))) % np.uint64(buckets)).astype(np.int64), (0,)
+            return [Line(None, np.zeros(len(segment), np.int64), (0,))]
+        hashed = row_hashes(segment.table.select(list(names)))
+        return [Line(None, (hashed % np.uint64(buckets)).astype(np.int64), (0,))]
 
     _follow(before, after)
     _move(before, after, lambda _: RowsWay(by_group))

@@ -138,7 +138,7 @@ def deal_account(ways: Ways, before: Sequence[Cell], after: Sequence[Cell]) -> N
         # The joins of the account are its own where they are not inner: see Account.follow.
         if samples and ways.plan.inner:
             whole = pa.concat_tables([sample.rows for sample in samples], promote_options="default").combine_chunks()
-            base, _ = ways.after.base(ways.plan, alias, None, whole)
+            base = ways.after.line(ways.plan, alias, None, whole).base
             for number, sample in enumerate(made):
                 mine = np.flatnonzero(base == number)
                 sample.rows = whole.take(pa.array(mine)) if len(mine) else None

@@ -23,20 +23,17 @@ from penstock.plan.dealing import dealt_columns
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.columns.row_values import numbers
-from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.grid import Grid, Line
 from penstock.runtime.join.rows import ABSENT
 from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.segment import Segment
-
-Where = tuple[Ints, tuple[int, ...]]
-"""The cell of each row where free axes are 0, and what to add for the others."""
 
 
 @dataclass(frozen=True)
 class RowsWay:
     """Where the rows of one table go."""
 
-    where: Callable[[Segment], Where]
+    where: Callable[[Segment], list[Line]]
     names: Callable[[Segment], list[Ints]] | None = None
     """Numbers by which copies are told to be one row; None where there are none."""
     has_homes: bool = False
@@ -66,17 +63,18 @@ class Ways:
     def _along(self, alias: str, columns: frozenset[str] | None, names: Callable[[Segment], list[Ints]]) -> RowsWay:
         is_copied = self.before.copies(self.plan, alias, columns)
         return RowsWay(
-            lambda segment: self.after.base(self.plan, alias, columns, segment.table),
+            lambda segment: self.after.lines(self.plan, alias, columns, segment.table),
             names if is_copied else None,
             has_homes=columns is None,
         )
 
     def of_tuples(self, aliases: Sequence[str], stored: Mapping[str, Segment | None]) -> RowsWay:
         """Rows named by the places of their tuples, of which these are all that there are."""
+        assert not self.after.splits, "rows that wait over several streams are of joins whose keys are not split"
         known = {alias: self._coordinates(alias, rows) for alias, rows in stored.items() if rows is not None}
 
-        def where(segment: Segment) -> Where:
-            return self._by_tuples([(alias, segment.codes(alias)) for alias in aliases], known), (0,)
+        def where(segment: Segment) -> list[Line]:
+            return [Line(None, self._by_tuples([(alias, segment.codes(alias)) for alias in aliases], known), (0,))]
 
         return RowsWay(where)
 
@@ -147,13 +145,25 @@ def dealt(whole: Segment | None, way: RowsWay, cells: int) -> list[Segment | Non
     """The rows of each cell."""
     if whole is None:
         return [None] * cells
-    base, offsets = way.where(whole)
+    lines = way.where(whole)
     found: list[Segment | None] = []
     for number in range(cells):
-        mine = np.flatnonzero(np.isin(number - base, offsets))
+        mine, home = _share(lines, number)
         share = whole.taken(mine) if len(mine) else None
         if share is not None and way.has_homes:
-            share.home = base[mine] == number
+            share.home = home
             share.live_at_home = int(np.count_nonzero(share.home))
         found.append(share)
     return found
+
+
+def _share(lines: Sequence[Line], cell: int) -> tuple[Ints, Bools]:
+    """The rows that go to a cell, in their order, and which of them are at home there."""
+    rows, homes = [], []
+    for line in lines:
+        mine = np.flatnonzero(np.isin(cell - line.base, line.offsets))
+        rows.append(mine if line.rows is None else line.rows[mine])
+        homes.append(line.base[mine] == cell)
+    every, home = np.concatenate(rows), np.concatenate(homes)
+    order = np.argsort(every, kind="stable")
+    return every[order], home[order]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.errors import UsageError
 from penstock.plan.plan import Plan
@@ -34,20 +35,22 @@ _BYTES = 4
 class KeyedGrid(Grid):
     """The cells of a query, each with its key."""
 
-    keys: tuple[int, ...]
+    @cached_property
+    def keys(self) -> tuple[int, ...]:
+        """By the number of a cell, its key."""
+        return tuple(map(key_of, range(self.cells)))
 
     @classmethod
     def over(
         cls, plan: Plan, cells: int, rates: Mapping[str, float] | None = None, *, may_copy: bool = True
     ) -> KeyedGrid:
         """At most that many cells; with copies of rows only if they may be."""
-        return cls.with_shares(Grid.of(plan, cells, rates, may_copy=may_copy).shares)
+        return cls(Grid.of(plan, cells, rates, may_copy=may_copy).shares)
 
     @classmethod
-    def with_shares(cls, shares: tuple[int, ...]) -> KeyedGrid:
-        """So many cells along each axis."""
-        grid = Grid(shares)
-        return cls(shares, tuple(map(key_of, range(grid.cells))))
+    def like(cls, grid: Grid) -> KeyedGrid:
+        """The cells of a grid."""
+        return cls(grid.shares, grid.splits)
 
     @classmethod
     def first(cls, plan: Plan, cores: int) -> KeyedGrid:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from math import prod
 
 from pyspark.sql import SparkSession
 
@@ -19,15 +18,20 @@ from penstock.explain.changed_text import changes
 from penstock.plan.plan import Plan
 from penstock.plan.stateless import needs_no_state
 from penstock.runtime.exactness import Exactness
+from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.split_keys import may_be_spread
 from penstock.runtime.takeover import obstacle
 from penstock.spark.cells import CELLS, key_of
 from penstock.spark.essence import (
     CELLS_KEPT,
     FORMAT,
+    SPLITS_KEPT,
     Essence,
     blocks_of,
+    cells_kept,
     differences,
     is_same_but_for_plans,
+    kept_cells,
     select_of,
 )
 from penstock.spark.final import End
@@ -44,8 +48,8 @@ _PLANS = "plans"
 """Whole, in words too, for whoever looks at the state."""
 _DEALT = "dealt anew after batch"
 """Of state that was dealt to other cells."""
-Shares = Mapping[str, tuple[int, ...]]
-"""By block, how many cells there are along each axis."""
+Grids = Mapping[str, Grid]
+"""By block, its cells."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +134,11 @@ class Checkpoint:
         beside = (_WRITTEN, _PLANS, _DEALT)
         return None if known is None else {name: value for name, value in known.items() if name not in beside}
 
-    def cells(self) -> Shares:
+    def cells(self) -> Grids:
         """By block, the cells that its state lies in; none of a folder that is new."""
         known = self._known() or {}
         essences = (known, *blocks_of(known))
-        return {one["query"]: tuple(one[CELLS_KEPT]) for one in essences if "query" in one and CELLS_KEPT in one}
+        return {one["query"]: cells_kept(one) for one in essences if "query" in one and CELLS_KEPT in one}
 
     def require(self, now: Essence, lines: Lines = (), plans: Sequence[BlockPlans] = ()) -> list[str]:
         """What has changed of the query and can be taken over, a phrase for each; nothing is touched.
@@ -186,6 +190,10 @@ class Checkpoint:
             for before, after in pairs:
                 if before is not None and after is not None and (what := obstacle(before, after)) is not None:
                     return [what]
+        for both in plans:
+            spread = {split.alias for split in self.cells()[both.cells.query].splits}
+            if not spread.issubset(may_be_spread(both.cells)):
+                return ["keys of it are split over cells, and the rows of the changed query must lie together"]
         if self.is_dealt_anew():
             return ["it has not run since it was last dealt anew: run it once as it was"]
         if (begun := self.batch_under_way) is not None:
@@ -333,15 +341,16 @@ class Checkpoint:
         """Remove the files of cells that are no more: those that took over have their own."""
         folder = self.folder / "segments"
         if folder.is_dir():
-            keys = map(key_of, range(max(map(prod, self.cells().values()))))
+            keys = map(key_of, range(max(grid.cells for grid in self.cells().values())))
             for name in of_cells_gone([file.name for file in folder.iterdir()], keys):
                 (folder / name).unlink()
 
-    def deal_anew(self, cells: Shares) -> None:
+    def deal_anew(self, cells: Grids) -> None:
         """Say that the state lies in other cells from now on."""
         known = self._known() or {}
         for one in (known, *blocks_of(known)):
-            one[CELLS_KEPT] = list(cells[one["query"]])
+            one.pop(SPLITS_KEPT, None)
+            one.update(kept_cells(cells[one["query"]]))
         known[_DEALT] = self._last("commits")
         with self._writing():
             replace_text(self._plan_file, json.dumps(known, indent=1, ensure_ascii=False))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +19,9 @@ from penstock.model.script import Script
 from penstock.model.stream import Stream
 from penstock.model.types import Kind
 from penstock.plan.plan import Plan
+from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.split_keys import Split
 from penstock.runtime.state.store import STATE_FORMAT
-from penstock.spark.cells import KeyedGrid
 from penstock.spark.malformed import is_text
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit", "by_batch")
@@ -32,6 +34,8 @@ FORMAT = "format of the state"
 """Version 0.1.0 did not write it, and wrote format 1."""
 ZONE = "spark.sql.session.timeZone"
 CELLS_KEPT = "cells"
+SPLITS_KEPT = "split keys"
+"""Of a query that has some; checkpoints from before have none."""
 
 _CAME_LATER = ("clocks", "cut")
 """What a column of SELECT has had since 0.2.0: left out where it is nothing, as checkpoints from before have it."""
@@ -39,7 +43,7 @@ Essence = dict[str, Any]
 """What a checkpoint is of, as JSON has it."""
 
 
-def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: str | None) -> Essence:
+def essence_of(script: Script, query: Query, plan: Plan, grid: Grid, zone: str | None) -> Essence:
     """What decides the state and the answer of a query; `zone` is the session's, by which Spark reads times."""
     whole = {key: value for key, value in replace(plan, blocks=()).to_dict().items() if key not in _EXPLAINS}
     whole["sources"] = [
@@ -59,8 +63,19 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: 
     if _goes_by_zone(script, plan):
         whole[ZONE] = zone
     # Through JSON and back, so that it compares equal to what a file gives.
-    read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, CELLS_KEPT: grid.shares}))
+    read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, **kept_cells(grid)}))
     return read
+
+
+def kept_cells(grid: Grid) -> Essence:
+    """The cells of a query, as what it is of says them."""
+    splits = {SPLITS_KEPT: [split.to_dict() for split in grid.splits]} if grid.splits else {}
+    return {CELLS_KEPT: list(grid.shares), **splits}
+
+
+def cells_kept(essence: Essence) -> Grid:
+    """The cells that it says."""
+    return Grid(tuple(essence[CELLS_KEPT]), tuple(map(Split.from_dict, essence.get(SPLITS_KEPT, ()))))
 
 
 def as_kept(kept: Essence | None, now: Essence) -> Essence:
@@ -108,11 +123,22 @@ def rows_text(stream: Stream) -> dict[str, str]:
     return {**derived, **tables}
 
 
-def identity_of(essence: Essence, cells: int) -> str:
+def identity_of(essence: Essence) -> str:
     """A short name for it, which every cell's state carries: of the query, and behind a slash of its cells."""
-    essences = [_without_cells(one) for one in (essence, *blocks_of(essence))]
+    every = (essence, *blocks_of(essence))
+    essences = [_without_cells(one) for one in every]
     query = json.dumps([{**essences[0], "blocks": ()}, *essences[1:]], sort_keys=True)
+    cells = name_of_cells({one["query"]: cells_kept(one) for one in every})
     return f"{hashlib.sha256(query.encode()).hexdigest()}/{cells}"
+
+
+def name_of_cells(blocks: Mapping[str, Grid]) -> str:
+    """A short name for the cells of all blocks, that on top first: how many it has, and which keys are split."""
+    splits = {name: kept_cells(grid)[SPLITS_KEPT] for name, grid in blocks.items() if grid.splits}
+    count = str(next(iter(blocks.values())).cells)
+    return (
+        f"{count}+{hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()[:16]}" if splits else count
+    )
 
 
 def blocks_of(essence: Essence) -> list[Essence]:
@@ -121,7 +147,7 @@ def blocks_of(essence: Essence) -> list[Essence]:
     return list(blocks.values()) if isinstance(blocks, dict) else []
 
 
-_OF_ROWS = ("streams", "having", ZONE, CELLS_KEPT)
+_OF_ROWS = ("streams", "having", ZONE, CELLS_KEPT, SPLITS_KEPT)
 """What makes the rows that a query stores, and where they lie."""
 
 
@@ -140,7 +166,7 @@ def select_of(essence: Essence, block: str) -> Any:
 
 
 def _without_cells(essence: Essence) -> Essence:
-    return {key: value for key, value in essence.items() if key != CELLS_KEPT}
+    return {key: value for key, value in essence.items() if key not in (CELLS_KEPT, SPLITS_KEPT)}
 
 
 def differences(known: Essence, now: Essence) -> list[str]:

@@ -32,6 +32,7 @@ GAUGES: dict[str, tuple[str, str | None, str]] = {
     "penstock_batch_seconds": ("seconds", None, "Seconds that the last batch took."),
     "penstock_state_rows": ("state_rows", "stream", "Rows stored, copies counted."),
     "penstock_state_tuples": ("state_tuples", "stream", "Rows stored, copies counted once."),
+    "penstock_fullest_cell": ("fullest_cell", None, "Rows stored in the fullest cell, copies counted."),
     "penstock_state_bytes": ("state_bytes", None, "Bytes of all that is stored."),
     "penstock_promise_rows": ("promise_rows", None, "Values that promises remember."),
     "penstock_pending_rows": ("pending_rows", None, "Rows read ahead of the slowest stream."),

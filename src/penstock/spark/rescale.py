@@ -19,18 +19,23 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.errors import UsageError
+from penstock.plan.plan import Plan
 from penstock.runtime.input.grid import Grid
-from penstock.runtime.redeal import Store, redealt_buckets, redealt_cells, require_dealt
+from penstock.runtime.redeal import Store, redealt_buckets, redealt_cells, require_dealt, with_splits
 from penstock.runtime.state.store import to_ipc
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import key_of
-from penstock.spark.checkpoint import BlockPlans, Checkpoint, Shares, checkpoint_root
+from penstock.spark.checkpoint import BlockPlans, Checkpoint, checkpoint_root
 from penstock.spark.entry_places import whole_store
+from penstock.spark.essence import name_of_cells
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.hadoop_path import AnyPath, remove_folder
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.state_reader import entries_of, queries_in
 from penstock.spark.stored_processor import dealt_name
+
+_CELL = "cell"
+"""The stage of a block that joins."""
 
 
 def rescale(checkpoint: str, cells: int, conf: Mapping[str, str]) -> list[str]:
@@ -58,34 +63,43 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str
             f"batch {begun} of query {query} is under way: its run was stopped before it had ended",
             hint="run it once, with --available-now, and rescale it then",
         )
-    grids = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
+    plain = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
     for name, both in plans.items():
-        require_dealt(both.cells, (Grid(before[name]), grids[name]))
-    after: Shares = {name: grid.shares for name, grid in grids.items()}
-    if after == before:
-        return f"{query}: lies in {_many(grids)} already"
+        require_dealt(both.cells, (before[name], plain[name]))
     checkpoint.hold(spark)
     try:
         try:
             found = stores_in(spark, checkpoint)
         except SPARK_ERRORS as error:
             raise failure_of(query, error, checkpoint.folder) from error
+        grids = {name: _split(both.cells, plain[name], found.get((name, _CELL), {})) for name, both in plans.items()}
+        if grids == dict(before):
+            return f"{query}: lies in {_many(grids)} already"
         remove_folder(checkpoint.dealt_anew)
         checkpoint.dealt_anew.mkdir(parents=True, exist_ok=True)
-        top = next(iter(grids.values())).cells
         for name, both in plans.items():
-            for stage, stores in _dealt(both, (Grid(before[name]), grids[name]), found, name):
+            for stage, stores in _dealt(both, (before[name], grids[name]), found, name):
                 identity = Committed.read(stores[0][COMMIT]).identity.partition("/")[0]
-                write_dealt(checkpoint.dealt_anew, (name, stage), stores, f"{identity}/{top}")
-        checkpoint.deal_anew(after)
+                write_dealt(checkpoint.dealt_anew, (name, stage), stores, f"{identity}/{name_of_cells(grids)}")
+        checkpoint.deal_anew(grids)
     finally:
         checkpoint.release()
     return f"{query}: dealt to {_many(grids)}; the next run takes it over"
 
 
+def _split(plan: Plan, grid: Grid, stores: Mapping[int, Store]) -> Grid:
+    """The grid with those keys split that have so many of the stored rows that they would fill a cell."""
+    if grid.cells == 1 or not stores:
+        return grid
+    rows = ({name: value for name, value in store.items() if name != COMMIT} for store in stores.values())
+    return with_splits(plan, grid, rows)
+
+
 def _many(grids: Mapping[str, Grid]) -> str:
     count = next(iter(grids.values())).cells
-    return "1 cell" if count == 1 else f"{count} cells"
+    keys = sum(len(split.hashes) for grid in grids.values() for split in grid.splits)
+    spread = f", {'a key that has' if keys == 1 else f'{keys} keys that have'} much of the state split over them"
+    return ("1 cell" if count == 1 else f"{count} cells") + (spread if keys else "")
 
 
 Stage = tuple[str, str]
@@ -112,13 +126,13 @@ def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[i
 def _dealt(
     plans: BlockPlans, grids: tuple[Grid, Grid], found: Mapping[Stage, Mapping[int, Store]], name: str
 ) -> Iterable[tuple[str, list[Store]]]:
-    for stage in ("cell", "second"):
+    for stage in (_CELL, "second"):
         stores = found.get((name, stage))
         if not stores:
             continue
         ordered = in_order(stores)
         commits = [store.pop(COMMIT) for store in ordered]
-        if stage == "cell":
+        if stage == _CELL:
             made = redealt_cells(plans.cells, ordered, *grids)
         else:
             assert plans.second is not None

@@ -143,6 +143,7 @@ _STANDS = (
     "recall_error",
     "oldest",
     "clock",
+    "fullest_cell",
 )
 
 

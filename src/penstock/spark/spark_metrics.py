@@ -35,7 +35,7 @@ class SparkMetrics:
         for name, value in values.items():
             gauge, before = self._gauges[name]
             if value != before:
-                gauge.add(value - before)
+                gauge.add(float(value - before))
                 self._gauges[name] = gauge, value
 
     def _register(self, spark: SparkSession, names: list[str]) -> None:

@@ -20,12 +20,13 @@ from penstock.model.script import Script
 from penstock.model.stream import KAFKA, SOURCE_PARTS
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
+from penstock.runtime.input.grid import Grid
 from penstock.spark.asked_before import in_session_zone
 from penstock.spark.assembly import Assembly, InCommon, PlacedBlock, require_comparable
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.calendar_days import tell_calendar_days
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
-from penstock.spark.checkpoint import BlockPlans, Shares
+from penstock.spark.checkpoint import BlockPlans, Grids
 from penstock.spark.cluster import let_workers_import
 from penstock.spark.connectors import require_connector
 from penstock.spark.ended_queries import forget_when_it_ends
@@ -54,7 +55,7 @@ TRIGGER = "penstock.trigger"
 """The seconds between two batches."""
 QUARANTINE = "penstock.quarantine"
 """Where quarantined rows go if no checkpoint says so."""
-NO_CELLS: Shares = {}
+NO_CELLS: Grids = {}
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def assemble(
     has_sinks: bool = False,
     end: End | None = None,
     named: Callable[[Named], NamedParts] = named_from_the_start,
-    cells: Shares = NO_CELLS,
+    cells: Grids = NO_CELLS,
     dealt_anew: WorkerFolder | None = None,
     segments: SegmentFiles | None = None,
     kept: Essence | None = None,
@@ -161,7 +162,7 @@ def assemble(
             script,
             inputs or {},
             run,
-            identity_of(essence, top.grid.cells),
+            identity_of(essence),
             observation,
             quarantine,
             purge_strategy(spark.conf.get(PURGE, None)),
@@ -205,13 +206,12 @@ def observation_of(query: str, *, is_alone: bool) -> str:
     return f"penstock_{query}" if number == 1 else f"penstock_{query}~{number}"
 
 
-def _grid(plan: Plan, wanted: str | None, kept: tuple[int, ...] | None, cores: int) -> KeyedGrid:
+def _grid(plan: Plan, wanted: str | None, kept: Grid | None, cores: int) -> KeyedGrid:
     """The cells that are wanted; else those that hold its state; else those of a query that starts."""
-    if wanted is not None:
-        return KeyedGrid.over(plan, whole_cells(wanted))
-    if kept is not None and len(kept) == len(plan.axes):
-        return KeyedGrid.with_shares(kept)
-    return KeyedGrid.first(plan, cores)
+    new = KeyedGrid.first(plan, cores) if wanted is None else KeyedGrid.over(plan, whole_cells(wanted))
+    if kept is not None and len(kept.shares) == len(plan.axes) and (wanted is None or kept.shares == new.shares):
+        return KeyedGrid.like(kept)
+    return new
 
 
 def _named(spark: SparkSession, script: Script, plan: Plan, inputs: Mapping[str, DataFrame]) -> Named:

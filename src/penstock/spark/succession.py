@@ -8,14 +8,13 @@ memory: the state of one query.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from pyspark.sql import SparkSession
 
 from penstock.runtime.takeover import taken_over
 from penstock.spark.cell_commit import COMMIT
 from penstock.spark.checkpoint import BlockPlans, Checkpoint, Lines
-from penstock.spark.essence import CELLS_KEPT, Essence, identity_of
+from penstock.spark.essence import Essence, identity_of
 from penstock.spark.failures import SPARK_ERRORS, failure_of
 from penstock.spark.hadoop_path import remove_folder
 from penstock.spark.rescale import in_order, stores_in, write_dealt
@@ -39,7 +38,7 @@ def take_over(
 def _deal(spark: SparkSession, checkpoint: Checkpoint, now: Essence, plans: Sequence[BlockPlans]) -> None:
     then = checkpoint.plans()
     after = {both.cells.query: both.cells for both in plans}
-    identity = identity_of(now, prod(now[CELLS_KEPT]))
+    identity = identity_of(now)
     try:
         found = stores_in(spark, checkpoint)
     except SPARK_ERRORS as error:

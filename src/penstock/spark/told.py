@@ -33,6 +33,7 @@ from penstock.plan.promise_plans import PromiseKind
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed
+from penstock.runtime.input.split_keys import may_be_spread
 from penstock.spark.file_heads import passes_unseen, says_its_columns
 from penstock.spark.file_order import is_local, unheld
 from penstock.spark.file_questions import asked_of_lines
@@ -113,6 +114,8 @@ def waiting_lines(ran: Sequence[Running], undecided: Mapping[str, Iterable[str]]
         if late:
             rows, are = (f"{late:,} rows", "are") if late > 1 else ("1 row", "is")
             found.append(f"{one.query.name}: {rows} came for windows that were emitted already, and {are} not counted")
+        if (uneven := _uneven(one)) is not None:
+            found.append(f"{one.query.name}: {uneven}")
         if one.observed is not None and one.observed.broken:
             windows = f"{one.observed.broken:,} of {one.observed.windows:,} windows"
             found.append(
@@ -123,6 +126,28 @@ def waiting_lines(ran: Sequence[Running], undecided: Mapping[str, Iterable[str]]
             windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
             found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")
     return found
+
+
+_UNEVEN = 2.0
+_FEW_ROWS = 10_000
+"""Of which nobody minds where they lie."""
+
+
+def _uneven(one: Running) -> str | None:
+    """That one cell holds much more than the others, and what to do, where its keys may be split."""
+    cells = one.assembled.cells
+    if cells < 2 or not one.batches or one.plan.blocks or not may_be_spread(one.plan):
+        return None
+    full, stored = (
+        one.batches[-1]["fullest_cell"],
+        sum(one.batches[-1]["state_rows"].get(a, 0) for a in one.plan.aliases),
+    )
+    if stored < _FEW_ROWS or full * cells <= _UNEVEN * stored:
+        return None
+    return (
+        f"the fullest of its {cells} cells keeps {full * cells / stored:.1f} times the mean; where keys have that many "
+        f"rows, `penstock rescale CHECKPOINT --cells {cells}` splits them"
+    )
 
 
 class ProgressLine:

@@ -30,7 +30,7 @@ from penstock.runtime.group.between_stages import deal, together
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.join.frontier import answer_frontier
 from penstock.runtime.promise.violations import BrokenRows
-from penstock.runtime.redeal import redealt_buckets, redealt_cells, require_dealt
+from penstock.runtime.redeal import redealt_buckets, redealt_cells, require_dealt, with_splits
 from penstock.testing.answering import Answering
 from penstock.testing.reading import TableReader
 
@@ -81,6 +81,7 @@ class BlockRun:
         grid, before = Grid.dealt(self.plan, cells), self.grid.cells
         require_dealt(self.plan, (self.grid, grid))
         first, second = self.stores[:before], self.stores[before:]
+        grid = with_splits(self.plan, grid, first)
         self.stores = redealt_cells(self.plan, first, self.grid, grid)
         if second:
             self.stores += redealt_buckets(self.answering.plan, second, grid.cells, self.answering.groups)

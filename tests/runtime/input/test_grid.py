@@ -21,8 +21,8 @@ SELECT a.x FROM a LEFT JOIN b ON a.x = b.x AND a.ts = b.ts LEFT JOIN c ON a.z = 
 
 
 def cells_of(grid: Grid, alias: str, **row: int) -> set[int]:
-    base, offsets = grid.base(plan_of(CHAIN), alias, None, pa.table({name: [value] for name, value in row.items()}))
-    return {int(base[0]) + offset for offset in offsets}
+    line = grid.line(plan_of(CHAIN), alias, None, pa.table({name: [value] for name, value in row.items()}))
+    return {int(line.base[0]) + offset for offset in line.offsets}
 
 
 @pytest.mark.parametrize("cells", [1, 2, 4, 6, 12])
@@ -54,8 +54,8 @@ def test_no_copies_where_none_may_be() -> None:
 def test_rows_that_may_be_emitted_unmatched_are_not_copied() -> None:
     plan = plan_of(LEFT)
     grid = Grid.of(plan, 8)
-    _, offsets = grid.base(plan, "a", None, pa.table({name: [5] for name in plan.by_alias["a"].shipped}))
-    assert len(offsets) == 1
+    line = grid.line(plan, "a", None, pa.table({name: [5] for name in plan.by_alias["a"].shipped}))
+    assert len(line.offsets) == 1
 
 
 def test_a_busy_stream_is_copied_least() -> None:
@@ -66,7 +66,7 @@ def test_a_busy_stream_is_copied_least() -> None:
 def test_agreement_with_a_cell_on_the_axis_of_a_column() -> None:
     plan, grid = plan_of(CHAIN), Grid((2, 2))
     table = pa.table({"x": list(range(8)), "y": list(range(8))})
-    base, _ = grid.base(plan, "b", None, table)
+    base = grid.line(plan, "b", None, table).base
     assert grid.agree(plan, "b", "x", table, base).all()
     other = np.array([(cell + 2) % 4 for cell in base])
     assert not grid.agree(plan, "b", "x", table, other).any()
@@ -83,15 +83,15 @@ def test_a_key_of_two_columns_is_spread_by_both_of_them() -> None:
     assert grid.cells == 16
     table = pa.table({"x": np.full(4_000, 443), "y": np.arange(4_000)})
     for columns in (table, pa.table({"x": table.column("y"), "y": table.column("x")})):
-        cells, offsets = grid.base(plan, "a", None, columns)
-        assert offsets == (0,)
-        assert np.bincount(cells, minlength=16).max() < 2 * 4_000 / 16
-        assert (grid.base(plan, "b", None, columns)[0] == cells).all()
+        line = grid.line(plan, "a", None, columns)
+        assert line.offsets == (0,)
+        assert np.bincount(line.base, minlength=16).max() < 2 * 4_000 / 16
+        assert (grid.line(plan, "b", None, columns).base == line.base).all()
 
 
 def test_what_is_known_of_one_of_two_columns_goes_to_every_cell() -> None:
     plan, grid = plan_of(BOTH), Grid((4, 1))
     table = pa.table({"x": [1], "y": [2]})
-    assert grid.base(plan, "a", frozenset({"x"}), table)[1] == (0, 1, 2, 3)
-    assert grid.base(plan, "a", frozenset({"x", "y"}), table)[1] == (0,)
+    assert grid.line(plan, "a", frozenset({"x"}), table).offsets == (0, 1, 2, 3)
+    assert grid.line(plan, "a", frozenset({"x", "y"}), table).offsets == (0,)
     assert grid.agree(plan, "a", "x", table, np.array([3])).all()

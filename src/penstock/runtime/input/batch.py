@@ -185,6 +185,11 @@ class Metrics:
     let_go: Mapping[str, int] = field(default_factory=dict)
     """By the number of a closing (`closings_told`), the rows that left and that it had closed a stream for."""
 
+    @property
+    def fullest_cell(self) -> int:
+        """All that the cell stores; of the cells of a query the most is told."""
+        return sum(self.state_rows.values())
+
 
 @dataclass(frozen=True)
 class StepResult:

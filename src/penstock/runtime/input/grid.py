@@ -4,6 +4,7 @@ With one key class a cell is a hash bucket. With several, the cells form a hyper
 stream that has the class of an axis goes to one coordinate of it, one that lacks it to all, so every result is found
 in exactly one cell. The shares of the axes are chosen so that the fewest copies are made. A query without any key has
 one cell. Classes that the same streams carry are one axis, dealt by the hash of all of them (`plan/dealing.py`).
+Keys that would fill a cell may be split: then one stream's rows are spread, and the others' copied (`split_keys.py`).
 Rows that may be given unmatched are not copied: an axis that they lack has share 1. Nor are rows that a match may put
 into quarantine: only the cell of the match sees it, and they must be kept out of all.
 """
@@ -11,7 +12,7 @@ into quarantine: only the cell of the match sees it, and they must be kept out o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -19,21 +20,38 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from penstock.model.schemes import Policy
 from penstock.plan.dealing import dealt_columns, dealt_together
 from penstock.plan.plan import Plan
 from penstock.plan.promise_plans import MATCHES
+from penstock.runtime.columns.codes import Ints
 from penstock.runtime.columns.hashing import hash_rows
+from penstock.runtime.input.split_keys import Split, turns
 
 Cells = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Line:
+    """Rows that go to cells as many steps apart."""
+
+    rows: Ints | None
+    """Which of a table they are; None for all."""
+    base: Cells
+    """The cell of each where free axes are 0."""
+    offsets: tuple[int, ...]
+    """What to add for the others."""
+
+
+@dataclass(frozen=True)
 class Grid:
-    """The cells of a query: how many along each axis."""
+    """The cells of a query: how many along each axis, and which keys are split."""
 
     shares: tuple[int, ...]
+    splits: tuple[Split, ...] = ()
+    """All along one axis, and no key twice."""
 
     @classmethod
     def of(cls, plan: Plan, cells: int, rates: Mapping[str, float] | None = None, *, may_copy: bool = True) -> Grid:
@@ -56,27 +74,70 @@ class Grid:
     def _strides(self) -> tuple[int, ...]:
         return tuple(prod(self.shares[axis + 1 :]) for axis in range(len(self.shares)))
 
-    def base(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> tuple[Cells, tuple[int, ...]]:
-        """Each row's cell where free axes are 0, and what to add for the others; `columns` limits what is fixed."""
-        fixed = self.along(plan, alias, columns, table)
+    def lines(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> list[Line]:
+        """The cells of each row, or of what is said of some columns of it; rows of split keys by themselves."""
+        return [
+            replace(self.line(plan, alias, columns, part, split), rows=rows)
+            for rows, split, part in self.parts(plan, alias, table)
+        ]
+
+    def parts(self, plan: Plan, alias: str, table: Any) -> list[tuple[Ints | None, Split | None, Any]]:
+        """The rows whose keys are not split, then those of each split that has some; None for all rows."""
+        whole: list[tuple[Ints | None, Split | None, Any]] = [(None, None, table)]
+        if not self.splits:
+            return whole
+        names = dealt_columns(plan, self.splits[0].axis, alias)
+        if not names or not set(names) <= set(table.column_names):
+            return whole
+        hashed = hash_rows(table, names)
+        rest = np.ones(len(hashed), np.bool_)
+        found: list[tuple[Ints | None, Split | None, Any]] = []
+        for split in self.splits:
+            mine = split.has(hashed)
+            if mine.any():
+                rows = np.flatnonzero(mine)
+                found.append((rows, split, table.take(pa.array(rows))))
+                rest &= ~mine
+        if not found:
+            return whole
+        rows = np.flatnonzero(rest)
+        return [*([(rows, None, table.take(pa.array(rows)))] if len(rows) else []), *found]
+
+    def line(
+        self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any, split: Split | None = None
+    ) -> Line:
+        """The cells of rows that are all of keys of one split, or of keys that are not split."""
+        fixed = self.along(plan, alias, columns, table, split)
         free = [range(0, share * stride, stride) for number, share, stride in self._cut() if number not in fixed]
         base = sum(fixed.values(), start=np.zeros(table.num_rows, np.int64))
-        return base, tuple(sum(offsets) for offsets in product(*free))
+        return Line(None, base, tuple(sum(offsets) for offsets in product(*free)))
 
-    def along(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> dict[int, Cells]:
-        """By axis that rows say where they lie along: what that adds to the number of the cell."""
+    def along(
+        self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any, split: Split | None = None
+    ) -> dict[int, Cells]:
+        """By axis that rows say where they lie along: what that adds to the number of the cell.
+
+        All rows are of keys of that split, or none is of any.
+        """
         found = {}
         for number, share, stride in self._cut():
             dealt_by = dealt_columns(plan, number, alias)
-            if dealt_by and (columns is None or columns.issuperset(dealt_by)):
+            if not dealt_by or (columns is not None and not columns.issuperset(dealt_by)):
+                continue
+            if split is None or number != split.axis:
                 hashed = hash_rows(table, dealt_by)
-                found[number] = (hashed % np.uint64(share)).astype(np.int64) * stride
+            elif alias == split.alias and columns is None:
+                hashed = turns(plan, alias, table)
+            else:
+                continue
+            found[number] = (hashed % np.uint64(share)).astype(np.int64) * stride
         return found
 
     def copies(self, plan: Plan, alias: str, columns: frozenset[str] | None = None) -> bool:
         """Whether rows of an alias, or what is known of some columns of it, lie in several cells."""
         dealt = [dealt_columns(plan, number, alias) for number, _, _ in self._cut()]
-        return any(not by or (columns is not None and not columns.issuperset(by)) for by in dealt)
+        is_split = any(alias != split.alias or columns is not None for split in self.splits)
+        return is_split or any(not by or (columns is not None and not columns.issuperset(by)) for by in dealt)
 
     def _cut(self) -> Iterator[tuple[int, int, int]]:
         """The axes that are cut at all: number, share and stride."""

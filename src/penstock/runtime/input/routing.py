@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.runtime.budget.shares import bucket_counts, is_shared_by_key
-from penstock.runtime.columns.codes import Ints
+from penstock.runtime.columns.codes import Bools, Ints, codes
 from penstock.runtime.input.batch import HOME, INDEX, Chunk, numbered
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.headers import Header, header_of
+from penstock.runtime.input.split_keys import Split
 from penstock.runtime.input.wire_columns import belongs, clustered_columns, keys_of, promise_columns, shipped_columns
 
 Shares = list[tuple[int, Any]]
@@ -72,7 +73,7 @@ def route(
     header = header_of(plan, stream, 0, indexed)
     if plan.evict is not None:
         header = replace(header, by_cell=routing.by_cell(rows), by_key=routing.by_key(rows))
-    made = {number: list(routing.punctuations(number, table)) for number, table in punctuations.items()}
+    made = {number: routing.punctuations(number, table) for number, table in punctuations.items()}
     return Routed(header, rows, keys, made, order)
 
 
@@ -85,16 +86,19 @@ class Routing:
 
     def rows(self, source: SourcePlan, rows: Any) -> Shares:
         """Each row goes to every cell that it may be part of a result in."""
-        base, offsets = self.grid.base(self.plan, source.alias, None, rows)
+        lines = self.grid.lines(self.plan, source.alias, None, rows)
         shipped = rows.select([*shipped_columns(self.plan, source.alias), INDEX])
-        if len(offsets) == 1:
-            return list(split_by_cell(shipped, base))
-        home = np.ones(rows.num_rows, np.bool_)
-        found: Shares = []
-        for offset in offsets:
-            marked = shipped.append_column(HOME, pa.array(home if offset == 0 else ~home))
-            found += split_by_cell(marked, base + offset)
-        return found
+        # In every chunk or in none, for a cell puts those of a batch together.
+        has_homes = self.grid.copies(self.plan, source.alias)
+        found: dict[int, list[Any]] = {}
+        for line in lines:
+            part = shipped if line.rows is None else shipped.take(pa.array(line.rows))
+            for offset in line.offsets:
+                home = pa.array(np.full(part.num_rows, offset == 0))
+                marked = part.append_column(HOME, home) if has_homes else part
+                for cell, share in split_by_cell(marked, line.base + offset):
+                    found.setdefault(cell, []).append(share)
+        return [(cell, shares[0] if len(shares) == 1 else _in_order(shares)) for cell, shares in found.items()]
 
     def keys(self, source: SourcePlan, names: list[str], indexed: Any, chosen: Any) -> Shares:
         """Each key goes along its line of cells, which may hold a partner, but not where the row itself goes.
@@ -104,16 +108,24 @@ class Routing:
         passed = np.ones(indexed.num_rows, np.bool_)
         if chosen is not None:
             passed = np.asarray(chosen.to_numpy(zero_copy_only=False), np.bool_)
-        lines = [self.grid.base(self.plan, source.alias, None, indexed)]
-        keys = indexed.select(names)
-        pieces: dict[int, list[Any]] = {}
+        found: dict[int, list[Any]] = {}
+        for rows, split, part in self.grid.parts(self.plan, source.alias, indexed):
+            self._keys_of_part(source, names, (part, split, passed if rows is None else passed[rows]), found)
+        return [(cell, pa.concat_tables(tables)) for cell, tables in found.items()]
+
+    def _keys_of_part(
+        self, source: SourcePlan, names: list[str], of: tuple[Any, Split | None, Bools], found: dict[int, list[Any]]
+    ) -> None:
+        part, split, passed = of
+        lines = [self.grid.line(self.plan, source.alias, None, part, split)]
+        keys = part.select(names)
         for key in keys_of(self.plan, source.alias):
-            base, offsets = self.grid.base(self.plan, source.alias, frozenset(key), indexed)
-            for offset in offsets:
-                cells = base + offset
-                goes = np.ones(indexed.num_rows, np.bool_)
-                for number, (line, along) in enumerate(lines):
-                    there = np.logical_or.reduce([cells == line + other for other in along])
+            own = self.grid.line(self.plan, source.alias, frozenset(key), part, split)
+            for offset in own.offsets:
+                cells = own.base + offset
+                goes = np.ones(part.num_rows, np.bool_)
+                for number, line in enumerate(lines):
+                    there = np.logical_or.reduce([cells == line.base + other for other in line.offsets])
                     goes &= ~(there & passed) if number == 0 else ~there
                 if goes.any():
                     sent = keys.filter(pa.array(goes))
@@ -121,16 +133,19 @@ class Routing:
                         here = self.grid.agree(self.plan, source.alias, column, sent, cells[goes])
                         sent = sent.append_column(belongs(column), pa.array(here))
                     for cell, rows in split_by_cell(sent, cells[goes]):
-                        pieces.setdefault(cell, []).append(rows)
-            lines.append((base, offsets))
-        return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]
+                        found.setdefault(cell, []).append(rows)
+            lines.append(own)
 
-    def punctuations(self, number: int, made: Any) -> Iterator[tuple[int, Any]]:
+    def punctuations(self, number: int, made: Any) -> Shares:
         """Each goes along its line of cells, which may hold a row that it closes."""
         promise = self.plan.promises[number]
-        base, offsets = self.grid.base(self.plan, promise.alias, frozenset(promise.columns), made)
-        for offset in offsets:
-            yield from split_by_cell(made, base + offset)
+        found: dict[int, list[Any]] = {}
+        for line in self.grid.lines(self.plan, promise.alias, frozenset(promise.columns), made):
+            part = made if line.rows is None else made.take(pa.array(line.rows))
+            for offset in line.offsets:
+                for cell, share in split_by_cell(part, line.base + offset):
+                    found.setdefault(cell, []).append(share)
+        return [(cell, shares[0] if len(shares) == 1 else _in_order(shares)) for cell, shares in found.items()]
 
     def by_key(self, routed: Mapping[str, Shares]) -> dict[str, tuple[int, ...]]:
         """How many rows fall into each bucket of keys, where cells share a budget by that."""
@@ -146,6 +161,12 @@ class Routing:
             for cell, rows in shares:
                 counts[cell] += rows.num_rows
         return tuple(counts)
+
+
+def _in_order(shares: list[Any]) -> Any:
+    """What a cell is given of several lines, in the order of its rows."""
+    whole = pa.concat_tables(shares)
+    return whole.take(pa.array(np.argsort(codes(whole.column(INDEX)), kind="stable")))
 
 
 def split_by_cell(table: Any, cells: Any) -> Iterator[tuple[int, Any]]:

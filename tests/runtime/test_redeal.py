@@ -112,3 +112,27 @@ def test_keys_that_arrived_and_rows_of_followers_go_with_their_values() -> None:
         for field in ("state_tuples", "promise_rows", "violations", "k"):
             assert made.metrics[field] == beside.metrics[field], (batch, field)
         run.rescale(draw.choice((1, 3, 7)))
+
+
+def test_rows_that_wait_in_several_cells_are_dealt_to_all_of_them() -> None:
+    """Rows of c and d wait for those of a and b, which alone have the key that cells are dealt by."""
+    stream = "CREATE STREAM {} (k BIGINT, n BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);"
+    script = (
+        "".join(map(stream.format, "abcd"))
+        + """
+    SELECT a.n, b.n AS b, c.n AS c, d.n AS d FROM c JOIN d ON c.k = d.k AND d.ts BETWEEN c.ts AND c.ts + 1
+    JOIN (a LEFT JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + 3) ON c.ts BETWEEN a.ts - 4 AND a.ts
+      AND (b.n >= c.n OR b.n IS NULL);
+    """
+    )
+    draw = random.Random(5)
+    run, plain = (Run(script, cells=2) for _ in range(2))
+    assert run.blocks[0].grid.cells == 2
+    emitted = 0
+    for batch in range(14):
+        tables = {name: pa.table({"k": [draw.randrange(3)], "n": [batch], "ts": [batch]}) for name in "abcd"}
+        made, beside = run.step(tables), plain.step(tables)
+        assert Counter(map(str, made.rows.to_pylist())) == Counter(map(str, beside.rows.to_pylist())), batch
+        emitted += made.rows.num_rows
+        run.rescale(draw.choice((1, 2, 3)))
+    assert emitted > 5

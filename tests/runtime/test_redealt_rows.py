@@ -52,3 +52,14 @@ def test_values_lie_along_the_line_of_their_columns() -> None:
     assert whole is not None
     assert len(whole) == 1
     assert sum(share is not None for share in dealt(whole, way, 4)) == 2
+
+
+def test_a_row_that_waits_lies_in_every_cell_along_an_axis_that_none_of_its_tuples_has() -> None:
+    way = Ways(plan_of(CUBE), Grid((2, 1)), Grid((3, 1))).of_tuples(
+        ["u"], {"u": rows([1, 4], closed=[True] * 2, left=[True] * 2)}
+    )
+    waiting = Segment(pa.table({"u": [1, 4]}), np.arange(2), np.zeros(2, np.int64), np.ones(2, np.bool_), {})
+    whole = together([waiting, waiting], way)
+    assert whole is not None
+    assert whole.codes("u").tolist() == [1, 4], "a copy of each in every cell before, and one row"
+    assert [share.codes("u").tolist() for share in dealt(whole, way, 3) if share is not None] == [[1, 4]] * 3

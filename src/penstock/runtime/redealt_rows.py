@@ -2,7 +2,7 @@
 
 A row of a stream goes where the hash of its keys says, to every cell along an axis that it lacks. What is remembered of
 some of its columns goes along their line, as it was told to the cells (`input/routing.py`). A row that waits, and one
-that was emitted, is named by its tuples: what they say together of where it lies is one cell.
+that was emitted, is named by its tuples: it lies where they say together, in every cell along an axis that none has.
 
 Copies are told by their place in the order of arrival, values by themselves. **Lemma**: what several copies know may
 differ, since each cell looks at its own rows alone, and each is right: a promise that closed a value for one has closed
@@ -74,18 +74,21 @@ class Ways:
         known = {alias: self._coordinates(alias, rows) for alias, rows in stored.items() if rows is not None}
 
         def where(segment: Segment) -> list[Line]:
-            return [Line(None, self._by_tuples([(alias, segment.codes(alias)) for alias in aliases], known), (0,))]
+            return self._by_tuples([(alias, segment.codes(alias)) for alias in aliases], known)
 
-        return RowsWay(where)
+        return RowsWay(where, lambda segment: [segment.codes(alias) for alias in aliases])
 
     def _coordinates(self, alias: str, rows: Segment) -> tuple[Ints, dict[int, Ints]]:
         order = np.argsort(rows.arrival, kind="stable")
         along = self.after.along(self.plan, alias, None, rows.table)
         return rows.arrival[order], {axis: added[order] for axis, added in along.items()}
 
-    def _by_tuples(self, named: list[tuple[str, Ints]], known: Mapping[str, tuple[Ints, dict[int, Ints]]]) -> Ints:
+    def _by_tuples(
+        self, named: list[tuple[str, Ints]], known: Mapping[str, tuple[Ints, dict[int, Ints]]]
+    ) -> list[Line]:
         found = np.zeros(len(named[0][1]), np.int64)
-        for axis in (number for number, share in enumerate(self.after.shares) if share > 1):
+        free = np.zeros((len(found), len(self.after.cut_axes)), np.bool_)
+        for number, axis in enumerate(self.after.cut_axes):
             is_open: Bools = np.ones(len(found), np.bool_)
             for alias, places in named:
                 there = np.flatnonzero(is_open & (places != ABSENT))
@@ -93,7 +96,13 @@ class Ways:
                     arrivals, along = known[alias]
                     found[there] += along[axis][np.searchsorted(arrivals, places[there])]
                     is_open[there] = False
-        return found
+            free[:, number] = is_open
+        lines = []
+        for pattern in np.unique(free, axis=0):
+            rows = np.flatnonzero((free == pattern).all(axis=1))
+            open_axes = [axis for axis, is_free in zip(self.after.cut_axes, pattern, strict=True) if is_free]
+            lines.append(Line(rows, found[rows], self.after.offsets(open_axes)))
+        return lines
 
 
 def _by_place(segment: Segment) -> list[Ints]:

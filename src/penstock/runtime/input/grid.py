@@ -11,7 +11,7 @@ into quarantine: only the cell of the match sees it, and they must be kept out o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -108,9 +108,19 @@ class Grid:
     ) -> Line:
         """The cells of rows that are all of keys of one split, or of keys that are not split."""
         fixed = self.along(plan, alias, columns, table, split)
-        free = [range(0, share * stride, stride) for number, share, stride in self._cut() if number not in fixed]
         base = sum(fixed.values(), start=np.zeros(table.num_rows, np.int64))
-        return Line(None, base, tuple(sum(offsets) for offsets in product(*free)))
+        return Line(None, base, self.offsets(axis for axis in self.cut_axes if axis not in fixed))
+
+    @property
+    def cut_axes(self) -> list[int]:
+        """The axes along which there are several cells."""
+        return [number for number, _, _ in self._cut()]
+
+    def offsets(self, free: Iterable[int]) -> tuple[int, ...]:
+        """What to add to the number of a cell for all those along some axes."""
+        along = set(free)
+        steps = [range(0, share * stride, stride) for number, share, stride in self._cut() if number in along]
+        return tuple(sum(step) for step in product(*steps))
 
     def along(
         self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any, split: Split | None = None

@@ -104,7 +104,8 @@ def uuids(random: np.random.Generator, count: int) -> Any:
 
 
 def write(folder: Path, streams: tuple[str, ...], size: Size, form: str) -> None:
-    """The files of each stream, FILES_A_BATCH a batch, as Parquet or as lines of JSON."""
+    """The files of each stream, FILES_A_BATCH a batch, as Parquet or as lines of JSON; those also for topics."""
+    form = "json" if form == "kafka" else form
     edges = np.linspace(0, size.batches * BATCH, size.batches * FILES_A_BATCH + 1)[1:-1]
     for name, table in generated(streams, size).items():
         (folder / name).mkdir(parents=True)

@@ -15,7 +15,7 @@ from benchmarks.packets.report import machine, table, write_docs
 from benchmarks.packets.runs import ROOT
 from benchmarks.shapes.data import Size
 from benchmarks.shapes.measures import DEFAULT, PENSTOCK, ROCKSDB, Run, beside, measure
-from benchmarks.shapes.shapes import SHAPES
+from benchmarks.shapes.shapes import SHAPES, Shape
 
 from penstock.errors import UsageError
 from penstock.spark.session import need_java
@@ -23,9 +23,11 @@ from penstock.spark.session import need_java
 BUILD = ROOT / "build" / "bench"
 PAGE = ROOT / "docs" / "performance.md"
 MARK = "<!-- figures: penstock bench shapes --write-docs -->"
-FULL, SMALL = Size(4_000_000, 10), Size(300_000, 30)
-QUICK, QUICK_SMALL = Size(120_000, 4), Size(24_000, 6)
+FULL, SMALL, LARGE = Size(4_000_000, 10), Size(300_000, 30), Size(8_000_000, 5)
+QUICK, QUICK_SMALL, QUICK_LARGE = Size(120_000, 4), Size(24_000, 6), Size(240_000, 2)
 LEAST_BATCHES = 2
+_AT_MOST = 3
+"""Bytes of state and of a batch's checkpoint: at most a third of Spark's."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,8 +46,11 @@ def main(arguments: Sequence[str]) -> int:
     found: list[tuple[Size, list[Run]]] = []
     try:
         for name in given.only or SHAPES:
-            size = _size(given, SHAPES[name].small)
-            found.append((size, measure(name, size, home / name, systems, heap=heap, say=say)))
+            shape = SHAPES[name]
+            size = _size(given, shape)
+            # What stands of large batches does not fit the heap that is enough for the others.
+            room = "14g" if shape.large and not given.quick else heap
+            found.append((size, measure(name, size, home / name, systems, heap=room, say=say)))
     finally:
         if given.keep is None:
             shutil.rmtree(home, ignore_errors=True)
@@ -55,13 +60,14 @@ def main(arguments: Sequence[str]) -> int:
     given.json.write_text(as_json(found), encoding="utf-8")
     if given.write_docs:
         write_docs(PAGE, lines, MARK)
-    is_full = all(size in (FULL, SMALL) for size, _ in found)
+    is_full = all(size in (FULL, SMALL, LARGE) for size, _ in found)
     return 1 if not all_agree(found) or (is_full and short(found)) else 0
 
 
-def _size(given: argparse.Namespace, small: bool) -> Size:
-    size = (QUICK_SMALL if given.quick else SMALL) if small else (QUICK if given.quick else FULL)
-    if not small and (given.rows or given.batches):
+def _size(given: argparse.Namespace, shape: Shape) -> Size:
+    sizes = (QUICK, QUICK_SMALL, QUICK_LARGE) if given.quick else (FULL, SMALL, LARGE)
+    size = sizes[1 if shape.small else 2 if shape.large else 0]
+    if not shape.small and (given.rows or given.batches):
         size = Size(given.rows or size.rows, given.batches or size.batches)
     if size.batches < LEAST_BATCHES:
         raise UsageError("of one batch nothing is left to measure: the first is left out")
@@ -86,23 +92,32 @@ def _is_short(ours: Run, other: Run) -> bool:
 def as_text(found: Sequence[tuple[Size, Sequence[Run]]]) -> list[str]:
     """The figures, line by line."""
     rows = [
-        ["shape", "system", "rows/s", "s a batch", "state rows", "state MB", "peak MiB", "answer", "ours: times", "aim"]
+        [
+            *("shape", "system", "rows/s", "s a batch", "state rows", "state MB", "checkpoint MB a batch", "peak MiB"),
+            *("answer", "ours: times", "aim", "state of theirs", "checkpoint of theirs"),
+        ]
     ]
     for _, (ours, *others) in found:
         for run in (ours, *others):
             row = [run.shape, run.system, f"{run.rate:,.0f}", f"{run.typical:.2f}"]
             row.append(f"{max(batch.state_rows for batch in run.batches):,}")
-            row.append(f"{max(batch.state_bytes for batch in run.batches) / 1e6:,.0f}")
+            row.append(f"{run.most_bytes / 1e6:,.0f}")
+            row.append(f"{run.checkpoint_a_batch / 1e6:,.1f}")
             row += [f"{run.watched.peak / 2**20:,.0f}", f"{run.rows_out:,}" if run.right else "ANOTHER"]
             if run is ours:
-                rows.append([*row, "", ""])
+                rows.append([*row, "", "", "", ""])
                 continue
             times, aim = beside(SHAPES[run.shape], ours, run)
-            rows.append([*row, f"{times:.2f}", f"{aim:.3g}" + (" SHORT" if times < aim else "")])
+            parts = [_part(ours.most_bytes, run.most_bytes), _part(ours.checkpoint_a_batch, run.checkpoint_a_batch)]
+            rows.append([*row, f"{times:.2f}", f"{aim:.3g}" + (" SHORT" if times < aim else ""), *parts])
     sizes = dict.fromkeys(
         f"{', '.join(runs[0].shape for size, runs in found if size == one)}: {one}" for one, _ in found
     )
     return [*sizes, machine(), "", *table(rows)]
+
+
+def _part(ours: float, theirs: float) -> str:
+    return f"1/{theirs / ours:.1f}" + (" SHORT" if theirs < _AT_MOST * ours else "") if ours else "0"
 
 
 def as_json(found: Sequence[tuple[Size, Sequence[Run]]]) -> str:
@@ -116,6 +131,7 @@ def as_json(found: Sequence[tuple[Size, Sequence[Run]]]) -> str:
             "seconds_a_batch": run.typical,
             "right": run.right,
             "peak_bytes": run.watched.peak,
+            "checkpoint_bytes": run.checkpoint,
             "batches": [vars(batch) for batch in run.batches],
         }
         for size, every in found

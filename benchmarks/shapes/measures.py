@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -22,6 +23,7 @@ from benchmarks.packets.runs import CORES, BatchFigures, fresh, run_python, told
 from benchmarks.shapes.data import Size, write
 from benchmarks.shapes.shapes import SHAPES, Shape
 from benchmarks.shapes.spark_side import Job
+from benchmarks.shapes.topics import topics
 
 PENSTOCK, DEFAULT, ROCKSDB = "Penstock", "Spark, default store", "Spark, RocksDB"
 ROCKSDB_TIMES = 3
@@ -37,6 +39,8 @@ class Run:
     batches: tuple[BatchFigures, ...]
     watched: Watched
     rows_out: int
+    checkpoint: int
+    """The bytes that its checkpoint has at the end, of which neither side has removed anything yet."""
     right: bool
     """Whether the answer is the one that Penstock gave, or, of Penstock, that there is one."""
 
@@ -49,6 +53,16 @@ class Run:
     def rate(self) -> float:
         """Rows a second."""
         return sum(batch.rows for batch in self.steady) / sum(batch.seconds for batch in self.steady)
+
+    @property
+    def most_bytes(self) -> int:
+        """The most bytes of state that it tells after a batch."""
+        return max(batch.state_bytes for batch in self.batches)
+
+    @property
+    def checkpoint_a_batch(self) -> float:
+        """The bytes that a batch adds to the checkpoint."""
+        return self.checkpoint / len(self.batches)
 
     @property
     def typical(self) -> float:
@@ -64,35 +78,66 @@ def measure(
     write(data, shape.streams, size, shape.form)
     found: list[Run] = []
     ours: Any = None
-    for system in systems:
-        place = fresh(home / system.replace(" ", "_").replace(",", ""))
-        if system == PENSTOCK:
-            watched, batches = _penstock(shape, data, place)
-        else:
-            watched, batches = _spark(shape, data, place, rocksdb=system == ROCKSDB, heap=heap)
-        answer = _in_order(read_answer(place / "out"))
-        ours = answer if ours is None else ours
-        right = bool(answer is not None and answer.equals(ours))
-        found.append(Run(name, system, batches, watched, 0 if answer is None else answer.num_rows, right))
-        say(f"{name}, {size}: {system}, {found[-1].rate:,.0f} rows a second{'' if right else ', ANOTHER ANSWER'}")
+    with topics(data, shape.streams, home) if shape.form == "kafka" else nullcontext() as kafka:
+        for system in systems:
+            place = fresh(home / system.replace(" ", "_").replace(",", ""))
+            given = _Given(shape, size, data, place, kafka)
+            if system == PENSTOCK:
+                watched, batches = _penstock(given)
+            else:
+                watched, batches = _spark(given, rocksdb=system == ROCKSDB, heap=heap)
+            answer = _in_order(read_answer(place / "out"))
+            ours = answer if ours is None else ours
+            right = bool(answer is not None and answer.equals(ours))
+            rows = 0 if answer is None else answer.num_rows
+            found.append(Run(name, system, batches, watched, rows, _bytes_in(place / "checkpoint"), right))
+            say(f"{name}, {size}: {system}, {found[-1].rate:,.0f} rows a second{'' if right else ', ANOTHER ANSWER'}")
+            shutil.rmtree(place)
     shutil.rmtree(data)
     return found
 
 
-def _penstock(shape: Shape, data: Path, home: Path) -> tuple[Watched, tuple[BatchFigures, ...]]:
+@dataclass(frozen=True)
+class _Given:
+    """What one system is given of a shape."""
+
+    shape: Shape
+    size: Size
+    data: Path
+    home: Path
+    kafka: dict[str, str] | None
+    """Where the broker is, and the jars that reach it."""
+
+    @property
+    def broker(self) -> str | None:
+        return None if self.kafka is None else self.kafka["address"]
+
+    @property
+    def jars(self) -> str | None:
+        return None if self.kafka is None else self.kafka["jars"]
+
+
+def _penstock(given: _Given) -> tuple[Watched, tuple[BatchFigures, ...]]:
     """`penstock run`, as a user would."""
-    (home / "shape.sql").write_text(shape.script(data, home / "out"), encoding="utf-8")
+    home = given.home
+    (home / "shape.sql").write_text(given.shape.script(given.data, home / "out", given.size, given.broker))
     command = ["-m", "penstock", "run", str(home / "shape.sql"), "--available-now"]
     command += ["--checkpoint", str(home / "checkpoint"), "--metrics", str(home / "metrics.jsonl")]
-    watched = run_python([*command, "--conf", f"spark.master=local[{CORES}]"], home)
+    jars = [] if given.jars is None else ["--conf", f"spark.jars={given.jars}"]
+    watched = run_python([*command, "--conf", f"spark.master=local[{CORES}]", *jars], home)
     return watched, told_batches(home / "metrics.jsonl")
 
 
-def _spark(
-    shape: Shape, data: Path, home: Path, *, rocksdb: bool, heap: str
-) -> tuple[Watched, tuple[BatchFigures, ...]]:
+def _bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _spark(given: _Given, *, rocksdb: bool, heap: str) -> tuple[Watched, tuple[BatchFigures, ...]]:
+    home = given.home
     result = home / "batches.json"
-    job = Job(shape.name, str(data), str(home / "out"), str(home / "checkpoint"), str(result), rocksdb, heap)
+    places = (str(given.data), str(home / "out"), str(home / "checkpoint"), str(result))
+    size = (given.size.rows, given.size.batches)
+    job = Job(given.shape.name, *places, rocksdb, heap, size, given.broker, given.jars)
     job.save(home / "job.json")
     watched = run_python(["-m", "benchmarks.shapes.spark_side", str(home / "job.json")], home)
     batches = [BatchFigures(**batch) for batch in json.loads(result.read_text(encoding="utf-8"))]

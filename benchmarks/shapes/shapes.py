@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.packets.sizes import FILES_A_BATCH
-from benchmarks.shapes.data import COLUMNS
+from benchmarks.shapes.data import COLUMNS, Size
 
 PAIR = ("orders", "payments")
 ON = "o.id = p.order_id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 1 HOUR"
@@ -30,14 +30,29 @@ class Shape:
     form: str = "parquet"
     small: bool = False
     """Whether batches are small and their seconds count: then at most 1 / aim of Spark's."""
+    large: bool = False
+    """Whether batches are four times as large."""
 
-    def script(self, data: Path, out: Path) -> str:
+    def options(self, data: Path, stream: str, size: Size, broker: str | None) -> dict[str, str]:
+        """How Spark reads a stream: the same for both sides."""
+        if broker is None:
+            return {"path": str(data / stream), "maxFilesPerTrigger": str(FILES_A_BATCH)}
+        a_batch = size.rows // len(self.streams) // size.batches
+        return {
+            "kafka.bootstrap.servers": broker,
+            "subscribe": stream,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(a_batch),
+        }
+
+    def script(self, data: Path, out: Path, size: Size, broker: str | None = None) -> str:
         """For `penstock run`: watermarks, and nothing else is declared."""
         parts = [
             f"CREATE STREAM {name} (\n"
             + ", ".join(f"{column} {kind}" for column, kind in COLUMNS[name].items())
-            + f",\n  EVENT TIME ts, ORDERED BY ts WITHIN {LATENESS.upper()}\n) USING {self.form} "
-            + f"OPTIONS (path '{data / name}', maxFilesPerTrigger '{FILES_A_BATCH}');\n"
+            + f",\n  EVENT TIME ts, ORDERED BY ts WITHIN {LATENESS.upper()}\n) USING {self.form} OPTIONS ("
+            + ", ".join(f"'{key}' '{value}'" for key, value in self.options(data, name, size, broker).items())
+            + ");\n"
             for name in self.streams
         ]
         parts.append(f"CREATE SINK out USING parquet OPTIONS (path '{out}');\n\nINSERT INTO out\n{self.text};\n")
@@ -47,6 +62,12 @@ class Shape:
 _INNER = f"SELECT {BOTH} FROM orders AS o JOIN payments AS p ON {ON}"
 _LEFT = f"SELECT {BOTH} FROM orders AS o LEFT JOIN payments AS p ON {ON}"
 _JOINED = f"SELECT p.ts AS ts, o.kind AS kind, p.fee AS fee FROM orders AS o JOIN payments AS p ON {ON}"
+_COUNTED = (
+    "SELECT window(p.ts, '10 minutes').end AS until, o.kind, count(*) AS n, sum(p.fee) AS fees "
+    f"FROM orders AS o JOIN payments AS p ON {ON} GROUP BY window(p.ts, '10 minutes'), o.kind",
+    "SELECT window(ts, '10 minutes').end AS until, kind, count(*) AS n, sum(fee) AS fees "
+    f"FROM ({_JOINED}) GROUP BY window(ts, '10 minutes'), kind",
+)
 _ORDER = "o.id, o.customer, o.amount"
 _PAID = f"SELECT {_ORDER} FROM orders AS o WHERE EXISTS (SELECT 1 FROM payments AS p WHERE {ON})"
 _VISITED = "v.customer = o.customer AND v.ts BETWEEN o.ts AND o.ts + INTERVAL 1 HOUR"
@@ -57,15 +78,9 @@ SHAPES = {
     for shape in (
         Shape("inner", _INNER, _INNER, 4),
         Shape("left", _LEFT, _LEFT, 4),
-        Shape(
-            "windowed",
-            "SELECT window(p.ts, '10 minutes').end AS until, o.kind, count(*) AS n, sum(p.fee) AS fees "
-            f"FROM orders AS o JOIN payments AS p ON {ON} GROUP BY window(p.ts, '10 minutes'), o.kind",
-            "SELECT window(ts, '10 minutes').end AS until, kind, count(*) AS n, sum(fee) AS fees "
-            f"FROM ({_JOINED}) GROUP BY window(ts, '10 minutes'), kind",
-            4,
-        ),
+        Shape("windowed", *_COUNTED, 4),
         Shape("json", _INNER, _INNER, 2, form="json"),
+        Shape("kafka", _INNER, _INNER, 2, form="kafka"),
         Shape(
             "hypercube",
             f"SELECT {_THREE} FROM orders AS o JOIN payments AS p ON {ON} JOIN visits AS v ON {_VISITED}",
@@ -88,6 +103,9 @@ SHAPES = {
             4,
         ),
         Shape("latency", _INNER, _INNER, 1 / 0.6, small=True),
+        Shape("inner-large", _INNER, _INNER, 6, large=True),
+        Shape("left-large", _LEFT, _LEFT, 6, large=True),
+        Shape("windowed-large", *_COUNTED, 6, large=True),
     )
 }
 """By name, in the order in which they run."""

@@ -13,11 +13,11 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.packets.sizes import FILES_A_BATCH
 from benchmarks.packets.spark_joins import batch_figures
-from benchmarks.shapes.data import COLUMNS
+from benchmarks.shapes.data import COLUMNS, Size
 from benchmarks.shapes.shapes import LATENESS, SHAPES
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.spark.session import ROCKSDB
 
@@ -40,6 +40,10 @@ class Job:
     result: str
     rocksdb: bool
     heap: str
+    size: tuple[int, int]
+    """Rows and batches."""
+    broker: str | None = None
+    jars: str | None = None
 
     def save(self, path: Path) -> None:
         """For `python -m`."""
@@ -55,6 +59,7 @@ def main(job: Job) -> None:
         "spark.ui.enabled": "false",
         "spark.sql.streaming.numRecentProgressUpdates": "10000",
         **(AT_ITS_BEST if job.rocksdb else {}),
+        **({} if job.jars is None else {"spark.jars": job.jars}),
     }
     builder = SparkSession.builder.appName("shapes").master("local[2]")
     for name, value in settings.items():
@@ -64,8 +69,13 @@ def main(job: Job) -> None:
     shape = SHAPES[job.shape]
     for name in shape.streams:
         columns = ", ".join(f"{column} {kind}" for column, kind in COLUMNS[name].items())
-        reader = spark.readStream.schema(columns).format(shape.form).option("maxFilesPerTrigger", FILES_A_BATCH)
-        reader.load(f"{job.data}/{name}").withWatermark("ts", LATENESS).createOrReplaceTempView(name)
+        options = shape.options(Path(job.data), name, Size(*job.size), job.broker)
+        reader = spark.readStream.format(shape.form).options(**options)
+        if shape.form == "kafka":
+            rows = reader.load().select(F.from_json(F.col("value").cast("string"), columns).alias("r")).select("r.*")
+        else:
+            rows = reader.schema(columns).load()
+        rows.withWatermark("ts", LATENESS).createOrReplaceTempView(name)
     writer = spark.sql(shape.spark_text).writeStream.format("parquet").outputMode("append")
     query = writer.option("checkpointLocation", job.checkpoint).trigger(availableNow=True).start(job.out)
     query.awaitTermination()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -97,6 +98,20 @@ def measure(
     return found
 
 
+def run_ours(shape: Shape, size: Size, build: Path, cases: Sequence[tuple[int, int]]) -> Iterator[Run]:
+    """Penstock alone on one shape, on so many cores and cells each time."""
+    build.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=build) as folder:
+        data = Path(folder) / "data"
+        write(data, shape.streams, size, shape.form)
+        for cores, cells in cases:
+            place = fresh(Path(folder) / "run")
+            watched, batches = _penstock(_Given(shape, size, data, place, None), cores, cells)
+            answer = read_answer(place / "out")
+            rows = 0 if answer is None else answer.num_rows
+            yield Run(shape.name, PENSTOCK, batches, watched, rows, _bytes_in(place / "checkpoint"), rows > 0)
+
+
 @dataclass(frozen=True)
 class _Given:
     """What one system is given of a shape."""
@@ -117,14 +132,16 @@ class _Given:
         return None if self.kafka is None else self.kafka["jars"]
 
 
-def _penstock(given: _Given) -> tuple[Watched, tuple[BatchFigures, ...]]:
+def _penstock(given: _Given, cores: int = CORES, cells: int | None = None) -> tuple[Watched, tuple[BatchFigures, ...]]:
     """`penstock run`, as a user would."""
     home = given.home
     (home / "shape.sql").write_text(given.shape.script(given.data, home / "out", given.size, given.broker))
     command = ["-m", "penstock", "run", str(home / "shape.sql"), "--available-now"]
     command += ["--checkpoint", str(home / "checkpoint"), "--metrics", str(home / "metrics.jsonl")]
-    jars = [] if given.jars is None else ["--conf", f"spark.jars={given.jars}"]
-    watched = run_python([*command, "--conf", f"spark.master=local[{CORES}]", *jars], home)
+    settings = {"spark.master": f"local[{cores}]", "spark.jars": given.jars, "penstock.cells": cells}
+    for name, value in settings.items():
+        command += [] if value is None else ["--conf", f"{name}={value}"]
+    watched = run_python(command, home)
     return watched, told_batches(home / "metrics.jsonl")
 
 

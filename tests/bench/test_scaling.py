@@ -1,0 +1,26 @@
+"""`penstock bench scaling`: what is shown, and that cores and cells change no answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.scaling.main import CASES, Scaled, all_agree, as_text, main
+from benchmarks.shapes.data import Size
+
+
+def test_rates_are_shown_beside_the_first() -> None:
+    found = [Scaled("inner", 1, 4, 100.0, 2.0, 50, 7), Scaled("inner", 2, 4, 180.0, 1.1, 50, 7)]
+    shown = as_text(Size(800, 8), found)
+    assert shown[-1].split() == ["inner", "2", "4", "180", "1.10", "1.80", "50"]
+    assert all_agree(found)
+    assert not all_agree([*found, Scaled("inner", 2, 8, 180.0, 1.1, 50, 6)])
+    assert not all_agree([Scaled("inner", 2, 8, 180.0, 1.1, 50, 0)])
+
+
+@pytest.mark.thorough
+def test_cores_and_cells_change_no_answer(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    assert main(["--quick", "--json", str(figures)]) == 0
+    assert len(json.loads(figures.read_text(encoding="utf-8"))) == 2 * len(CASES)

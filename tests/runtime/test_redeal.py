@@ -67,7 +67,7 @@ CREATE STREAM s (a BIGINT, b BIGINT); CREATE STREAM t (a BIGINT); CREATE STREAM 
 SELECT /*+ BUDGET(10 ROWS) */ s.a FROM s, t, u WHERE s.a = t.a AND s.b = u.b;
 """
 RECOVERED = PAIR.format(", ts BIGINT, EVENT TIME ts, ORDERED BY ts ON VIOLATION RECOVER") + (
-    "SELECT s.n FROM s LEFT JOIN t ON s.a = t.a LEFT JOIN t AS u ON u.a = s.a;"
+    "SELECT s.n FROM s LEFT JOIN t ON s.a = t.a LEFT JOIN t AS u ON u.n = s.n;"
 )
 REFUSED = {
     "copied": (COPIED, "copies of rows were evicted"),
@@ -75,7 +75,7 @@ REFUSED = {
         PAIR.format("") + "SELECT /*+ BUDGET(10 ROWS), ARCHIVE('x') */ s.n FROM s, t WHERE s.a = t.a;",
         "an ARCHIVE",
     ),
-    "recover": (RECOVERED, "RECOVER over several outer joins"),
+    "recover": (RECOVERED, "RECOVER over several outer joins or EXISTS, and copies of rows"),
 }
 
 

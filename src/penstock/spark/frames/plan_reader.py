@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.errors import NotSupportedYet, UsageError
+from penstock.errors import NotSupportedYet
 from penstock.frames.clock_columns import NO_CLOCKS, ClockColumns, clock_columns, projected
 from penstock.frames.job_relations import (
     JobAggregate,
@@ -113,12 +113,7 @@ class PlanReader:
         self.texts = ExpressionTexts(self.catalyst)
 
     def read(self, plan: Node) -> ReadJob:
-        """What the plan says; raises UsageError or NotSupportedYet with the place of what cannot be read."""
-        if not plan.isStreaming():
-            raise UsageError(
-                "this DataFrame is not a stream: a batch keeps no state from one run to the next",
-                hint="pass a DataFrame that spark.readStream made",
-            )
+        """What the plan of a stream says; raises NotSupportedYet with the place of what cannot be read."""
         self.plan = plan
         self.fields = StructFields(self.catalyst, plan)
         path: list[Node] = []

@@ -103,7 +103,10 @@ def test_one_run_at_a_time_where_no_lock_of_the_system_is(
     first.release()
     assert not (folder / "lock").exists()
     (folder / "lock").write_text('["a host that is gone", 7]')
-    second.hold(spark)
+    said: list[str] = []
+    second.hold(spark, said.append)
+    (note,) = said
+    assert "this run watches for 1 seconds whether it is still at work" in note
     second.release()
 
 

@@ -7,7 +7,7 @@ which lies wherever Spark can keep a checkpoint (`hadoop_path.py`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import prod
@@ -278,18 +278,18 @@ class Checkpoint:
                 hint=MAKE_ROOM,
             ) from error
 
-    def hold(self, spark: SparkSession) -> None:
+    def hold(self, spark: SparkSession, say: Callable[[str], None] | None = None) -> None:
         """Keep other runs from the folder until `release`; raises DataError if one is at work on it."""
         with self._writing():
             # Workers that are not on its file system put files into the second, and make no folder.
             for folder in (self.folder, *((self.quarantine,) if isinstance(self.folder, HadoopPath) else ())):
                 folder.mkdir(parents=True, exist_ok=True)
-            self._lock.hold(spark)
+            self._lock.hold(spark, say)
 
-    def wait_for_the_last_run(self, spark: SparkSession) -> None:
+    def wait_for_the_last_run(self, spark: SparkSession, say: Callable[[str], None] | None) -> None:
         """Wait until what is left of a run that was killed has ended, so that what is here can be read."""
         if self.folder.is_dir():
-            self.hold(spark)
+            self.hold(spark, say)
             self.release()
 
     def release(self) -> None:

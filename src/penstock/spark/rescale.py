@@ -12,7 +12,7 @@ never read.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -33,19 +33,19 @@ from penstock.spark.state_reader import entries_of, queries_in
 from penstock.spark.stored_processor import dealt_name
 
 
-def rescale(checkpoint: str, cells: int, conf: Mapping[str, str]) -> list[str]:
-    """Deal the state of all queries of a checkpoint to so many cells; a sentence for each."""
+def rescale(checkpoint: str, cells: int, conf: Mapping[str, str], say: Callable[[str], None]) -> list[str]:
+    """Deal the state of all queries of a checkpoint to so many cells: a sentence each. It says whom it waits for."""
     quiet_errors()
     spark = start_session("penstock", conf)
     root = checkpoint_root(spark, checkpoint)
-    told = [_rescaled(spark, root, query, cells) for query in queries_in(root)]
+    told = [_rescaled(spark, root, query, cells, say) for query in queries_in(root)]
     spark_log().unlink(missing_ok=True)
     return told
 
 
-def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str:
+def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int, say: Callable[[str], None]) -> str:
     checkpoint = Checkpoint(root, query)
-    checkpoint.wait_for_the_last_run(spark)
+    checkpoint.wait_for_the_last_run(spark, say)
     plans, before = checkpoint.plans(), checkpoint.cells()
     if not plans:
         return f"{query}: has no cells, for counts stand for its joins"

@@ -67,7 +67,7 @@ from penstock.spark.frames.unread_nodes import (
 )
 from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
 from penstock.spark.frames.window_groups import time_window
-from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
+from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts, with_times
 from penstock.spark.frames.worked_out import WorkedOut, with_clock
 
 _MOVES = ("Repartition", "RepartitionByExpression", "RebalancePartitions")
@@ -273,7 +273,8 @@ class PlanReader:
         require_one_watermark(plan)
         promised = [one for one in self.promised if is_same(plan, one.plan)]
         if not promised:
-            plan = self.fields.given_by(with_clock(plan, self.catalyst))
+            timed = with_times(plan, self.catalyst, self.texts)
+            plan = self.fields.given_by(with_clock(timed, self.catalyst))
             found = windows_of(plan, self.texts)
             plan = with_starts(plan, self.catalyst, found)
             self.windows |= found

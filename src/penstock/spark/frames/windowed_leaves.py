@@ -4,7 +4,8 @@
 on two such columns compares structs, and says nothing of times to whoever knows no more. But every row lies in its
 window: with `a.w = b.w` also `|a.ts - b.ts| < d`, d the length of the window, which may be added to the condition of
 any join that has the equality, outer ones too. Windows of one length are equal where their starts are, so the leaf
-gives these as columns of their own, which are times and no structs.
+gives these as columns of their own, which are times and no structs. Where the job leaves the times themselves out, it
+gives them too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from penstock.frames.job_relations import JobExpression, placeholder
 from penstock.spark.frames.catalyst import Catalyst, Node, children, items, kind, number_of, output
 from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.window_groups import time_window
+from penstock.spark.frames.worked_out import exposing
 
 _CALL = re.compile(r"window\(`?penstock_column_(\d+)`?, '(\d+ \w+)'")
 
@@ -29,6 +31,14 @@ class LeafWindow:
     length: str
     start: int = 0
     """The column of the leaf that is its start."""
+
+
+def with_times(plan: Node, catalyst: Catalyst, texts: ExpressionTexts) -> Node:
+    """The sub-plan with the times of the windows that it gives."""
+    shown = {number_of(attribute) for attribute in output(plan)}
+    for number, one in _found(plan, texts).items():
+        plan = exposing(plan, one.time, catalyst) if number in shown else plan
+    return plan
 
 
 def windows_of(plan: Node, texts: ExpressionTexts) -> dict[int, LeafWindow]:

@@ -107,3 +107,16 @@ def test_keys_that_arrived_and_rows_of_followers_go_with_their_values() -> None:
         for field in ("state_tuples", "promise_rows", "violations", "k"):
             assert made.metrics[field] == beside.metrics[field], (batch, field)
         run.rescale(draw.choice((1, 3, 7)))
+
+
+def test_rows_of_which_no_column_is_kept_are_dealt_too() -> None:
+    """Of u it matters only how many there are: its rows were lost, and s was given as having no match."""
+    timed = "CREATE STREAM {} (a BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts); "
+    script = "".join(map(timed.format, "stu")) + "SELECT s.a FROM s JOIN t ON s.a = t.a LEFT JOIN u ON s.a > 1;"
+    run = Run(script, cells=3)
+    found: Counter[int] = Counter()
+    for number, (name, times) in enumerate((("u", [1, 2]), ("s", [1, 2, 3]), ("t", [1, 2, 5]))):
+        found.update(run.step({name: pa.table({"a": times, "ts": times})}).rows.column("a").to_pylist())
+        run.rescale((2, 4, 1)[number])
+    found.update(run.end().rows.column("a").to_pylist())
+    assert found == {1: 1, 2: 2}

@@ -38,7 +38,19 @@ GROUPS = STREAMS + (
     "GROUP BY a.k, window(a.ts, 10);"
 )
 DISTINCT = STREAMS + "INSERT INTO out SELECT DISTINCT a.k FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8;"
+SEVERAL = STREAMS + (
+    "INSERT INTO out SELECT a.n, b.n AS m, c.n AS o FROM a LEFT JOIN b ON a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8 "
+    "LEFT JOIN a AS c ON a.k = c.k AND c.ts - a.ts BETWEEN 1 AND 8;"
+)
 Rows = list[dict[str, Any]]
+
+
+def several(a: Rows, b: Rows) -> Bag:
+    def met(one: dict[str, Any], others: Rows, least: int) -> list[Any]:
+        near = (o["n"] for o in others if o["k"] == one["k"] and least <= o["ts"] - one["ts"] <= 8)
+        return list(near) or [None]
+
+    return bag((one["n"], m, o) for one in a for m in met(one, b, 0) for o in met(one, a, 1))
 
 
 def left(a: Rows, b: Rows) -> Bag:
@@ -93,6 +105,12 @@ def batch(draw: random.Random, number: int) -> Rows:
         ),
         pytest.param(
             with_elements(LEFT, "ORDERED BY ts ON VIOLATION RECOVER"), left, id="recover", marks=pytest.mark.thorough
+        ),
+        pytest.param(
+            with_elements(SEVERAL, "ORDERED BY ts ON VIOLATION RECOVER"),
+            several,
+            id="recover, several joins",
+            marks=pytest.mark.thorough,
         ),
         pytest.param(
             with_elements(INNER, "ORDERED BY ts, CLUSTERED BY k WITHIN 100 ROWS"),

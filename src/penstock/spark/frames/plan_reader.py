@@ -36,6 +36,7 @@ from penstock.frames.job_relations import (
     JobRelation,
     JobTable,
     JobUnion,
+    columns_of_leaves,
     leaves_of,
     placeholder,
 )
@@ -319,7 +320,10 @@ class PlanReader:
         known = {column.number for side in sides for column in side.columns}
         asked = self.texts.conjuncts(self.fields.said(condition.get(), known)) if condition.isDefined() else []
         on = tuple(self._needed(part, node) for part in asked)
-        told = [near(part, self.windows) or self._asked((text,), *sides) for part, text in zip(asked, on, strict=True)]
+        same = columns_of_leaves(sides[0]) | columns_of_leaves(sides[1])
+        told = [
+            near(part, self.windows, same) or self._asked((text,), *sides) for part, text in zip(asked, on, strict=True)
+        ]
         return JobJoin(_KINDS[written], *sides, tuple(text for texts in told for text in texts))
 
     def _lookup(self, node: Node, written: str) -> JobRelation:

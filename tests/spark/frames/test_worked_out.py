@@ -44,6 +44,12 @@ BOUNDED: dict[str, Job] = {
     "the end of a window as a column": lambda s: s.a.select("ak", F.window("ats", "4 seconds").end.alias("w")).join(
         s.b.select("bk", F.window("bts", "4 seconds").end.alias("v")), F.expr("ak = bk AND w = v"), "right_outer"
     ),
+    "groups by a window that was a key": lambda s: (
+        s.a.select("ak", F.window("ats", "4 seconds").alias("w"))
+        .join(s.b.select("bk", "bn", F.window("bts", "4 seconds").alias("v")), F.expr("ak = bk AND w = v"))
+        .groupBy("w", "ak")
+        .agg(F.sum("bn"), F.max("v.start"))
+    ),
     "an end": lambda s: s.a.withColumn("end", F.expr("ats + INTERVAL 4 SECONDS")).join(
         s.b, F.expr("ak = bk AND bts BETWEEN ats AND end"), "right_outer"
     ),
@@ -132,6 +138,16 @@ def test_a_window_above_a_union_is_not_what_it_is_in_its_first_member(s: Streams
 def test_the_start_of_one_window_and_the_end_of_another_are_not_of_one(s: Streams) -> None:
     one, other = s.a.withColumn("w", F.window("ats", "4 seconds")), s.b.withColumn("v", F.window("bts", "4 seconds"))
     assert "INTERVAL" not in to_sql(one.join(other, F.expr("ak = bk AND w.start = v.end")))
+
+
+def test_groups_by_a_window_that_an_outer_join_may_make_null_are_not_by_the_call(s: Streams) -> None:
+    """Rows without a match have one group, which the call leaves out."""
+    timed = s.b.withColumn("v", F.window("bts", "4 seconds"))
+    joined = s.a.join(timed, F.expr("ak = bk AND bts = ats"), "left_outer")
+    assert "GROUP BY b.v" in to_sql(joined.groupBy("v").count())
+    assert "GROUP BY window(b.bts, '4 seconds')" in to_sql(
+        s.a.join(timed, F.expr("ak = bk AND bts = ats")).groupBy("v").count()
+    )
 
 
 def test_a_column_that_a_table_fills_with_null_is_not_worked_out_again(spark: SparkSession, s: Streams) -> None:

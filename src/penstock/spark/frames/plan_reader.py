@@ -68,7 +68,7 @@ from penstock.spark.frames.unread_nodes import (
 )
 from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
 from penstock.spark.frames.window_groups import time_window
-from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts, with_times
+from penstock.spark.frames.windowed_leaves import LeafWindow, calls, near, windows_of, with_starts, with_times
 from penstock.spark.frames.worked_out import WorkedOut, with_clock
 
 _MOVES = ("Repartition", "RepartitionByExpression", "RebalancePartitions")
@@ -353,6 +353,8 @@ class PlanReader:
         if found is not None and conditions:
             below = JobFilter(below, conditions)
         known = clock_columns(below, self.known)
+        keyed = {number_of(key) for key in items(node.groupingExpressions()) if kind(key) == "AttributeReference"}
+        names |= calls(self.windows, columns_of_leaves(below) & keyed, known.clocks)
 
         def grouped(expression: Node) -> JobExpression:
             """A key or an aggregate; a window of time in it as the call that it is."""

@@ -6,6 +6,10 @@ window: with `a.w = b.w` also `|a.ts - b.ts| < d`, d the length of the window, w
 any join that has the equality, outer ones too. Windows of one length are equal where their starts are, so the leaf
 gives these as columns of their own, which are times and no structs. Where the job leaves the times themselves out, it
 gives them too. The same holds of two starts, and of two ends.
+
+As the key of groups above such a window is the call that it was worked out by, if windows do not overlap: then a row is
+in one of them, and it stands for the row. Where its time may be NULL, because an outer join has put it there, it is
+not: groups by the call leave such rows out.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.window_groups import time_window
 from penstock.spark.frames.worked_out import exposing
 
-_CALL = re.compile(r"window\(`?penstock_column_(\d+)`?, '(\d+ \w+)'")
+_CALL = re.compile(r"window\(`?penstock_column_(\d+)`?, '(\d+ \w+)'(?P<is_alone>\)$)?")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class LeafWindow:
     """The column of the leaf that is its start; of a start or an end, the column itself."""
     field: int | None = None
     """Which field it is: 0 of a start, 1 of an end; None of the window."""
+    call: str | None = None
+    """The text that gives it, where windows do not overlap."""
 
 
 def with_times(plan: Node, catalyst: Catalyst, texts: ExpressionTexts) -> Node:
@@ -69,7 +75,8 @@ def _found(plan: Node, texts: ExpressionTexts) -> dict[int, LeafWindow]:
     if kind(plan) in ("Project", "Expand", "Filter") and (window := time_window(plan, texts)) is not None:
         said = _CALL.match(window.text.text)
         if said is not None:
-            found[window.number] = LeafWindow(int(said[1]), said[2])
+            call = window.text.text if said["is_alone"] else None
+            found[window.number] = LeafWindow(int(said[1]), said[2], call=call)
     if kind(plan) == "Project":
         for one in items(plan.projectList()):
             below = one.child() if kind(one) == "Alias" else one
@@ -80,6 +87,18 @@ def _found(plan: Node, texts: ExpressionTexts) -> dict[int, LeafWindow]:
                 if window is not None:
                     found[number_of(one)] = replace(window, start=number_of(one), field=int(below.ordinal()))
     return found
+
+
+def calls(windows: Mapping[int, LeafWindow], known: Set[int], clocks: Set[int]) -> dict[int, str]:
+    """By column among `known` that is the window of a clock, the call that gives it.
+
+    These are there what they are in their leaves, and the clocks are not made NULL by a join.
+    """
+    return {
+        number: one.call
+        for number, one in windows.items()
+        if one.call is not None and one.field is None and number in known and one.time in clocks
+    }
 
 
 def near(condition: Node, windows: Mapping[int, LeafWindow], known: Set[int]) -> tuple[JobExpression, ...]:

@@ -315,13 +315,17 @@ class Checkpoint:
         """Where state lies that was dealt to other cells."""
         return self.folder / "dealt_anew"
 
-    def is_dealt_anew(self) -> bool:
-        """Whether cells are still to take over what was dealt to them; what all have taken over is removed."""
+    @property
+    def awaits_takeover(self) -> bool:
+        """Whether cells are still to take over what was dealt to them."""
         known = self._known() or {}
-        if _DEALT not in known:
-            return False
-        if self._last("commits") <= known[_DEALT]:
-            return True
+        return _DEALT in known and bool(self._last("commits") <= known[_DEALT])
+
+    def is_dealt_anew(self) -> bool:
+        """The same; what all have taken over is removed."""
+        known = self._known() or {}
+        if _DEALT not in known or self.awaits_takeover:
+            return _DEALT in known
         with self._writing():
             remove_folder(self.dealt_anew)
             self._sweep_segments()

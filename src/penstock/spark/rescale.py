@@ -100,12 +100,11 @@ def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[i
         stores: dict[int, Store] = {}
         for row in entries.toLocalIterator():
             stores.setdefault(row["cell"], {})[row["name"]] = bytes(row["value"])
-        newest = max((Committed.read(store[COMMIT]).number for store in stores.values()), default=-1)
-        for key, store in stores.items():
-            committed = Committed.read(store[COMMIT])
-            if committed.number == newest:
-                whole = whole_store(store, committed, segments)
-                found.setdefault((committed.block, committed.stage), {})[key] = whole
+        commits = {key: Committed.read(store[COMMIT]) for key, store in stores.items()}
+        for key in Committed.of_last_batch(commits):
+            committed = commits[key]
+            whole = whole_store(stores[key], committed, segments)
+            found.setdefault((committed.block, committed.stage), {})[key] = whole
     return found
 
 

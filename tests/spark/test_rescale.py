@@ -181,13 +181,15 @@ def test_what_cannot_be_dealt_is_told_and_nothing_is_touched(bench: Bench) -> No
     bench.write("a", [{"k": 1, "n": 1, "ts": 1}], KN)
     bench.write("b", [{"k": 1, "n": 1, "ts": 1}], KN)
     archive = bench.folder / "archive"
-    ran = bench.run(INNER.replace("SELECT a.n", f"SELECT /*+ BUDGET(100 ROWS), ARCHIVE('{archive}') */ a.n"))
+    other = " CREATE SINK first USING noop; INSERT INTO first SELECT a.n FROM a, b WHERE a.k = b.k AND b.ts = a.ts;"
+    ran = bench.run(INNER.replace("SELECT a.n", f"SELECT /*+ BUDGET(100 ROWS), ARCHIVE('{archive}') */ a.n") + other)
     assert ran.code == 0, ran.err
-    before = (bench.folder / "checkpoint" / "out" / "plan.json").read_bytes()
+    plans = [bench.folder / "checkpoint" / query / "plan.json" for query in ("first", "out")]
+    before = [plan.read_bytes() for plan in plans]
     told = rescale(bench.folder / "checkpoint", 2)
     assert is_clean(told, 2) or is_clean(told, 1), told.err
     assert "an ARCHIVE" in told.err
-    assert (bench.folder / "checkpoint" / "out" / "plan.json").read_bytes() == before
+    assert [plan.read_bytes() for plan in plans] == before, "all queries or none"
     # As if the run had been killed: parts of the state of its last batch may lie there, in the cells that it had.
     last = bench.folder / "checkpoint" / "out" / "spark" / "commits" / "0"
     last.unlink()

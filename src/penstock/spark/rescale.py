@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -33,27 +34,46 @@ from penstock.spark.state_reader import entries_of, queries_in
 from penstock.spark.stored_processor import dealt_name
 
 
+@dataclass(frozen=True)
+class _Dealing:
+    """A query whose state may be dealt."""
+
+    checkpoint: Checkpoint
+    plans: Mapping[str, BlockPlans]
+    before: Shares
+    grids: Mapping[str, Grid]
+    """By block, the cells to deal to."""
+
+    @property
+    def after(self) -> Shares:
+        """The cells along each axis from then on."""
+        return {name: grid.shares for name, grid in self.grids.items()}
+
+
 def rescale(checkpoint: str, cells: int, conf: Mapping[str, str], say: Callable[[str], None]) -> list[str]:
-    """Deal the state of all queries of a checkpoint to so many cells: a sentence each. It says whom it waits for."""
+    """Deal the state of all queries of a checkpoint to so many cells, or of none: a sentence each.
+
+    What is waited for is said.
+    """
     quiet_errors()
     spark = start_session("penstock", conf)
     root = checkpoint_root(spark, checkpoint)
-    told = [_rescaled(spark, root, query, cells, say) for query in queries_in(root)]
+    asked = [_asked(spark, Checkpoint(root, query), cells, say) for query in queries_in(root)]
+    told = [_rescaled(spark, one) for one in asked]
     spark_log().unlink(missing_ok=True)
     return told
 
 
-def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int, say: Callable[[str], None]) -> str:
-    checkpoint = Checkpoint(root, query)
+def _asked(spark: SparkSession, checkpoint: Checkpoint, cells: int, say: Callable[[str], None]) -> _Dealing:
+    """What is to be dealt; raises UsageError or NotSupportedYet where that cannot be."""
+    query = checkpoint.query
     checkpoint.wait_for_the_last_run(spark, say)
     plans, before = checkpoint.plans(), checkpoint.cells()
-    if not plans:
-        return f"{query}: has no cells, for counts stand for its joins"
     if checkpoint.is_dealt_anew():
         raise UsageError(
             f"query {query} has not run since it was last rescaled", hint="run it once, and rescale it then"
         )
-    if (begun := checkpoint.batch_under_way) is not None:
+    if plans and (begun := checkpoint.batch_under_way) is not None:
         raise UsageError(
             f"batch {begun} of query {query} is under way: its run was stopped before it had ended",
             hint="run it once, with --available-now, and rescale it then",
@@ -61,9 +81,15 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int, say: C
     grids = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
     for name, both in plans.items():
         require_dealt(both.cells, (Grid(before[name]), grids[name]))
-    after: Shares = {name: grid.shares for name, grid in grids.items()}
-    if after == before:
-        return f"{query}: lies in {_many(grids)} already"
+    return _Dealing(checkpoint, plans, before, grids)
+
+
+def _rescaled(spark: SparkSession, one: _Dealing) -> str:
+    checkpoint, query = one.checkpoint, one.checkpoint.query
+    if not one.plans:
+        return f"{query}: has no cells, for counts stand for its joins"
+    if one.after == one.before:
+        return f"{query}: lies in {_many(one.grids)} already"
     checkpoint.hold(spark)
     try:
         try:
@@ -72,15 +98,15 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int, say: C
             raise failure_of(query, error, checkpoint.folder) from error
         remove_folder(checkpoint.dealt_anew)
         checkpoint.dealt_anew.mkdir(parents=True, exist_ok=True)
-        top = next(iter(grids.values())).cells
-        for name, both in plans.items():
-            for stage, stores in _dealt(both, (Grid(before[name]), grids[name]), found, name):
+        top = next(iter(one.grids.values())).cells
+        for name, both in one.plans.items():
+            for stage, stores in _dealt(both, (Grid(one.before[name]), one.grids[name]), found, name):
                 identity = Committed.read(stores[0][COMMIT]).identity.partition("/")[0]
                 write_dealt(checkpoint.dealt_anew, (name, stage), stores, f"{identity}/{top}")
-        checkpoint.deal_anew(after)
+        checkpoint.deal_anew(one.after)
     finally:
         checkpoint.release()
-    return f"{query}: dealt to {_many(grids)}; the next run takes it over"
+    return f"{query}: dealt to {_many(one.grids)}; the next run takes it over"
 
 
 def _many(grids: Mapping[str, Grid]) -> str:

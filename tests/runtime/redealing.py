@@ -24,8 +24,10 @@ from penstock.runtime.redealt_rows import Ways
 class Redealt:
     """The cells of a plan, few or many, with copies of rows or without."""
 
-    def __init__(self, plan: Plan, draw: Random, absent: Truth = NO_TESTS, *, often: float = 0.5) -> None:
-        self.plan, self.draw, self.absent, self.often = plan, draw, absent, often
+    def __init__(
+        self, plan: Plan, draw: Random, absent: Truth = NO_TESTS, *, often: float = 0.5, may_copy: bool = True
+    ) -> None:
+        self.plan, self.draw, self.absent, self.often, self.may_copy = plan, draw, absent, often, may_copy
         self.whole = Grid((1,) * len(plan.axes))
         self.grid = self._drawn()
         self.cells = [Cell(plan, absent=absent, number=number) for number in range(self.grid.cells)]
@@ -34,7 +36,7 @@ class Redealt:
 
     def _drawn(self) -> Grid:
         cells = self.draw.choice((1, 2, 3, 4, 6))
-        may_copy = self.plan.evict is None and self.draw.random() < 0.7
+        may_copy = self.may_copy and self.plan.evict is None and self.draw.random() < 0.7
         grid = Grid.of(self.plan, cells, {a: self.draw.random() for a in self.plan.aliases}, may_copy=may_copy)
         return replace(grid, splits=self._splits(grid)) if self.draw.random() < self.often else grid
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.spark.connectors import package_hint
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, rows
 
@@ -23,6 +24,26 @@ def test_what_to_install_is_said_of_a_stream_and_of_a_sink(bench: Bench, kind: s
     assert ran.code == 2
     assert f"sink out: Spark has no format {kind} here" in ran.err
     assert not (bench.folder / "checkpoint").exists()
+
+
+def test_the_hint_is_true_of_a_registry_that_lacks_the_version_of_this_spark() -> None:
+    """The registry may have a package weeks after Spark, or for a Spark before: nobody asks it to write the hint."""
+    kafka = package_hint("kafka", "4.3.0")
+    assert kafka is not None
+    assert (
+        "packages=org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0; if the Maven registry has none of it yet, 4.2.0;"
+        in kafka
+    )
+    avro = package_hint("avro", "5.0.1")
+    assert avro is not None
+    assert "packages=org.apache.spark:spark-avro_2.13:5.0.1; without a network" in avro, "there is no 4.-1"
+    delta = package_hint("delta", "4.3.0")
+    assert delta is not None
+    assert (
+        "packages=io.delta:delta-spark_4.3_2.13:VERSION, its newest; if the Maven registry has none for Spark 4.3 yet,"
+        in delta
+    )
+    assert package_hint("parquet", "4.3.0") is None
 
 
 def test_a_function_of_python_is_no_format(bench: Bench) -> None:

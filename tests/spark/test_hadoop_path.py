@@ -54,6 +54,10 @@ def test_a_path_of_another_file_system_is_as_one_of_a_disk(spark: SparkSession, 
     assert (place / "c").create("three") is True
     (place / "d").touch()
     (place / "c").unlink()
+    large = bytes(range(256)) * 10_000
+    (place / "e").write_bytes(large)
+    assert (place / "e").read_bytes() == (folder / "a" / "e").read_bytes() == large
+    (place / "e").unlink()
     assert sorted(one.name for one in place.iterdir()) == ["b.json", "d"]
     assert str(file.with_suffix(".new")) == f"{uri}/a/b.new"
 
@@ -103,7 +107,10 @@ def test_one_run_at_a_time_where_no_lock_of_the_system_is(
     first.release()
     assert not (folder / "lock").exists()
     (folder / "lock").write_text('["a host that is gone", 7]')
-    second.hold(spark)
+    said: list[str] = []
+    second.hold(spark, said.append)
+    (note,) = said
+    assert "this run watches for 1 seconds whether it is still at work" in note
     second.release()
 
 

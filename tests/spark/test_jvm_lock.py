@@ -47,8 +47,23 @@ def test_a_checkpoint_is_read_once_the_jvm_of_the_last_run_has_ended(
 ) -> None:
     threading.Timer(1.5, orphan.kill).start()
     started = time.monotonic()
-    Checkpoint(tmp_path, "q").wait_for_the_last_run(spark)
+    said: list[str] = []
+    Checkpoint(tmp_path, "q").wait_for_the_last_run(spark, said.append)
     assert time.monotonic() - started > 1
+    assert not said, "nobody need hear of a second"
+
+
+def test_whoever_waits_for_longer_is_told_once(
+    tmp_path: Path, spark: SparkSession, orphan: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jvm_lock, "TOLD_AFTER", 0.3)
+    said: list[str] = []
+    threading.Timer(1.5, orphan.kill).start()
+    Checkpoint(tmp_path, "q").wait_for_the_last_run(spark, said.append)
+    assert said == [
+        f"note: the driver of the last run on {tmp_path / 'q'} has ended, and its JVM has not: this run waits for it, "
+        "at most 60 seconds"
+    ]
 
 
 def test_a_jvm_that_does_not_end_is_a_run_at_work(

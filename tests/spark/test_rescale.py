@@ -38,7 +38,19 @@ GROUPS = STREAMS + (
     "GROUP BY a.k, window(a.ts, 10);"
 )
 DISTINCT = STREAMS + "INSERT INTO out SELECT DISTINCT a.k FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8;"
+SEVERAL = STREAMS + (
+    "INSERT INTO out SELECT a.n, b.n AS m, c.n AS o FROM a LEFT JOIN b ON a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8 "
+    "LEFT JOIN a AS c ON a.k = c.k AND c.ts - a.ts BETWEEN 1 AND 8;"
+)
 Rows = list[dict[str, Any]]
+
+
+def several(a: Rows, b: Rows) -> Bag:
+    def met(one: dict[str, Any], others: Rows, least: int) -> list[Any]:
+        near = (o["n"] for o in others if o["k"] == one["k"] and least <= o["ts"] - one["ts"] <= 8)
+        return list(near) or [None]
+
+    return bag((one["n"], m, o) for one in a for m in met(one, b, 0) for o in met(one, a, 1))
 
 
 def left(a: Rows, b: Rows) -> Bag:
@@ -93,6 +105,12 @@ def batch(draw: random.Random, number: int) -> Rows:
         ),
         pytest.param(
             with_elements(LEFT, "ORDERED BY ts ON VIOLATION RECOVER"), left, id="recover", marks=pytest.mark.thorough
+        ),
+        pytest.param(
+            with_elements(SEVERAL, "ORDERED BY ts ON VIOLATION RECOVER"),
+            several,
+            id="recover, several joins",
+            marks=pytest.mark.thorough,
         ),
         pytest.param(
             with_elements(INNER, "ORDERED BY ts, CLUSTERED BY k WITHIN 100 ROWS"),
@@ -194,13 +212,15 @@ def test_what_cannot_be_dealt_is_told_and_nothing_is_touched(bench: Bench) -> No
     bench.write("a", [{"k": 1, "n": 1, "ts": 1}], KN)
     bench.write("b", [{"k": 1, "n": 1, "ts": 1}], KN)
     archive = bench.folder / "archive"
-    ran = bench.run(INNER.replace("SELECT a.n", f"SELECT /*+ BUDGET(100 ROWS), ARCHIVE('{archive}') */ a.n"))
+    other = " CREATE SINK first USING noop; INSERT INTO first SELECT a.n FROM a, b WHERE a.k = b.k AND b.ts = a.ts;"
+    ran = bench.run(INNER.replace("SELECT a.n", f"SELECT /*+ BUDGET(100 ROWS), ARCHIVE('{archive}') */ a.n") + other)
     assert ran.code == 0, ran.err
-    before = (bench.folder / "checkpoint" / "out" / "plan.json").read_bytes()
+    plans = [bench.folder / "checkpoint" / query / "plan.json" for query in ("first", "out")]
+    before = [plan.read_bytes() for plan in plans]
     told = rescale(bench.folder / "checkpoint", 2)
     assert is_clean(told, 2) or is_clean(told, 1), told.err
     assert "an ARCHIVE" in told.err
-    assert (bench.folder / "checkpoint" / "out" / "plan.json").read_bytes() == before
+    assert [plan.read_bytes() for plan in plans] == before, "all queries or none"
     # As if the run had been killed: parts of the state of its last batch may lie there, in the cells that it had.
     last = bench.folder / "checkpoint" / "out" / "spark" / "commits" / "0"
     last.unlink()

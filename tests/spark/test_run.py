@@ -9,8 +9,7 @@ import signal
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +18,6 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.spark.batch_times import PARTS
-from penstock.spark.run import _Starts
 from tests.measure import size
 from tests.spark.conftest import Bench, Ran
 from tests.spark.oracle import bag, joined, same, written
@@ -357,24 +355,3 @@ def test_batches_that_were_committed_and_never_told_of_are_not_called_exact(benc
     (bench.folder / "checkpoint" / "out" / "exact.json").unlink()
     after = bench.run(LATE)
     assert "INEXACT: what 1 batch broke is not known" in after.err.splitlines()[-1]
-
-
-def test_a_query_that_spark_gave_up_on_begins_again_in_its_turn() -> None:
-    class Handle:
-        isActive = True  # noqa: N815 - Spark's name
-        status: ClassVar[dict[str, str]] = {"message": "Initializing"}
-
-    query: Any = SimpleNamespace(handle=None, seen=-1)
-    begun: list[Any] = []
-
-    def start(one: Any) -> None:
-        one.handle = Handle()
-        begun.append(one)
-
-    starts = _Starts([query], start, cores=1)
-    starts.go_on()
-    query.handle = None
-    starts.again(query)
-    starts.go_on()
-    assert begun == [query, query]
-    assert starts.are_done

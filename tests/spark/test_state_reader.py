@@ -6,6 +6,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from penstock.cli import app
@@ -57,3 +58,31 @@ def test_a_folder_without_a_checkpoint_is_told_in_a_sentence(bench: Bench, place
     told = shown(str(bench.folder / place))
     assert is_clean(told, 2), told.err
     assert "holds no checkpoint" in told.err
+
+
+def test_state_that_was_dealt_anew_is_shown_before_it_is_taken_over_and_after(
+    bench: Bench, spark: SparkSession
+) -> None:
+    """Cells that are no more lie in Spark's store for ever; large segments of theirs are removed."""
+    place = str(bench.folder / "checkpoint")
+    for stream, first in (("a", 0), ("b", 1000)):
+        bench.write(stream, [{"k": n, "ts": 1} for n in range(first, first + 400)], KT)
+    ran = bench.run(SCRIPT, conf={"penstock.cells": "4", "penstock.segments": "100"})
+    assert ran.code == 0, ran.err
+    spark.conf.unset("penstock.cells")
+
+    def kept() -> tuple[int, int, dict[str, int]]:
+        told = shown(place, "--json")
+        assert told.code == 0, told.err
+        (block,) = json.loads(told.out)["out"]
+        return block["cells"], block["batches"], {one["alias"]: one["tuples"] for one in block["streams"]}
+
+    assert kept() == (4, 1, {"a": 400, "b": 400})
+    dealt = CliRunner().invoke(app, ["rescale", place, "--cells", "1"])
+    assert dealt.exit_code == 0, dealt.stderr
+    assert kept() == (1, 1, {"a": 400, "b": 400}), "as the next run takes it over"
+    for number in (1, 2):
+        bench.write("a", [{"k": 500 + number, "ts": 1}], KT)
+        ran = bench.run(SCRIPT)
+        assert ran.code == 0, ran.err
+        assert kept() == (1, 1 + number, {"a": 400 + number, "b": 400})

@@ -344,7 +344,7 @@ def rescale(
     """Deal the state of stopped queries to another number of cells, exactly."""
     from penstock.spark.rescale import rescale as dealt  # noqa: PLC0415
 
-    for line in dealt(checkpoint, cells, settings_of(conf or [])):
+    for line in dealt(checkpoint, cells, settings_of(conf or []), complain):
         complain(line)
     return DONE
 

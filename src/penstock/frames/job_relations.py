@@ -202,3 +202,22 @@ def leaves_of(relation: JobRelation) -> tuple[JobLeaf, ...]:
             return tuple(leaf for member in relation.members for leaf in leaves_of(member))
         case _:
             return leaves_of(relation.child)
+
+
+def columns_of_leaves(relation: JobRelation) -> frozenset[int]:
+    """The columns that are in every row what they are in their leaf, or NULL.
+
+    Not those of groups, nor of unions, which Spark knows by the ids that they have in the first member.
+    """
+    match relation:
+        case JobLeaf():
+            return frozenset(column.number for column in relation.columns)
+        case JobFilter() | JobDistinct() | JobLookup():
+            return columns_of_leaves(relation.child)
+        case JobProject():
+            passed = frozenset(column.number for column, text in relation.outputs if text.column == column.number)
+            return columns_of_leaves(relation.child) & passed
+        case JobJoin():
+            return columns_of_leaves(relation.left) | columns_of_leaves(relation.right)
+        case JobAggregate() | JobUnion():
+            return frozenset()

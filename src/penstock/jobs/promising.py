@@ -22,10 +22,10 @@ def promise(frame: DataFrame, *declarations: FramePromise) -> DataFrame:
     They are about the rows of this very DataFrame; what is made of it afterwards is worked out from them. They are
     noted with its plan, in its session, so they hold of every DataFrame with the same plan and names: the same rows.
     """
-    from penstock.spark.frames.adopted_frame import require_frame  # noqa: PLC0415 - with Spark
+    from penstock.spark.frames.adopted_frame import require_stream  # noqa: PLC0415 - with Spark
     from penstock.spark.frames.promised_plans import note  # noqa: PLC0415
 
-    require_frame(frame)
+    require_stream(frame)
     given: Sequence[object] = declarations
     wrong = [type(one).__name__ for one in given if not isinstance(one, FramePromise)]
     if wrong:
@@ -46,6 +46,6 @@ def promise(frame: DataFrame, *declarations: FramePromise) -> DataFrame:
         columns = ((field.name, field.dataType.simpleString()) for field in frame.schema)
         require_written(declaration, columns, scripts.parse)
         if declaration.other is not None:
-            require_frame(declaration.other)
+            require_stream(declaration.other)
     note(frame, declarations)
     return frame

@@ -11,8 +11,8 @@ closed. It lets rows go later and never sooner. All rows are then asked anew whe
 budget are added up, and rooms begin by what lies in each cell.
 
 **Preconditions**, each refused otherwise: no ARCHIVE, whose files are of the cells that were; under a BUDGET no row is
-copied to several cells, before or after, for each copy may have been evicted by itself; no RECOVER over several outer
-joins or EXISTS, whose log of emitted rows is not dealt.
+copied to several cells, before or after, for each copy may have been evicted by itself; nor under RECOVER over several
+outer joins or EXISTS, where each copy may have left by itself what a late row has to find.
 
 **Theorem**: the dealt cells emit what the cells would have emitted, on every input to come that keeps its promises;
 under a BUDGET, a part of the exact answer, and no more is held. A result's rows agree on the key and lie together
@@ -43,7 +43,7 @@ from penstock.runtime.promise.items import ItemWatch
 from penstock.runtime.promise.past_rows import PastClusters, PastFollowers
 from penstock.runtime.promise.value_table import ValueTable
 from penstock.runtime.promise.watch import Watch
-from penstock.runtime.redealt_aside import deal_account, deal_piles, deal_room
+from penstock.runtime.redealt_aside import deal_account, deal_emitted, deal_piles, deal_room
 from penstock.runtime.redealt_rows import RowsWay, Ways, dealt, together
 from penstock.runtime.state.component import Component, components_of, tables_of
 from penstock.runtime.state.segment import Segment
@@ -62,7 +62,10 @@ def require_dealt(plan: Plan, grids: Sequence[Grid]) -> None:
     reasons = [
         (plan.evict is not None and plan.evict.archive is not None, "an ARCHIVE, whose files are of the cells it has"),
         (plan.evict is not None and copies, "a BUDGET, under which copies of rows were evicted one by one"),
-        (works_anew(plan), "RECOVER over several outer joins or EXISTS, which works out anew what it has emitted"),
+        (
+            works_anew(plan) and copies,
+            "RECOVER over several outer joins or EXISTS, and copies of rows that were let go one by one",
+        ),
     ]
     for is_so, what in reasons:
         if is_so:
@@ -99,10 +102,13 @@ def redealt_cells(plan: Plan, stores: Sequence[Store], before: Grid, after: Grid
         if isinstance(room, WaitingRoom):
             deal_room(ways, [tables_of(cell)[path] for cell in old], [tables_of(cell)[path] for cell in new])
     for path, piles in tables_of(old[0]).items():
-        if isinstance(piles, ColdSegments):
+        if isinstance(piles, ColdSegments) and piles.alias in plan.aliases:
             way, rows = ways.of_rows(piles.alias), _stored(ways, old, piles.alias)
             stored = np.zeros(0, np.int64) if rows is None or way.names is None else rows.arrival
             deal_piles(way, [tables_of(cell)[path] for cell in old], [tables_of(cell)[path] for cell in new], stored)
+    if works_anew(plan):
+        known = {alias: _stored_or_aside(ways, old, alias) for alias in plan.aliases}
+        deal_emitted(ways, *([cell.doubted_rows.emitted for cell in cells] for cells in (old, new)), known)
     if plan.evict is not None:
         deal_account(ways, old, new)
     for cell in new:
@@ -182,6 +188,12 @@ def _alias_of(above: Sequence[Component]) -> str:
 
 def _stored(ways: Ways, before: Sequence[Cell], alias: str) -> Segment | None:
     return together([s for cell in before for s in cell.synopses[alias].segments], ways.of_rows(alias))
+
+
+def _stored_or_aside(ways: Ways, before: Sequence[Cell], alias: str) -> Segment | None:
+    stored = [segment for cell in before for segment in cell.synopses[alias].segments]
+    aside = (cell.doubted_rows.piles[alias] for cell in before)
+    return together([*stored, *(piles.rows_of(pile) for piles in aside for pile in piles.piles)], ways.of_rows(alias))
 
 
 def _above(path: str) -> Iterator[str]:

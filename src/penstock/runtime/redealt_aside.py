@@ -5,7 +5,8 @@ that any cell was given; a row of which only the key came was dropped by a filte
 rules by which it was (`input/routing.py`), at the place where it waited. A chunk without data waits only where its
 punctuations are; it stands before the next chunk with data.
 
-**Rows aside** go where their keys say, as if they were stored.
+**Rows aside** go where their keys say, as if they were stored; rows that were emitted, and are remembered, with their
+tuples, all of which are stored or aside.
 
 **The account** of a budget: sampled rows go where stored ones do; the room of a cell begins by what lies in it. Of
 outer joins and EXISTS the account runs joins of its own, which are not dealt: it is blind from then on, and says so.
@@ -13,7 +14,7 @@ outer joins and EXISTS the account runs joins of its own, which are not dealt: i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from penstock.runtime.cell import Cell
 from penstock.runtime.columns.codes import Ints, codes, flat
 from penstock.runtime.columns.row_values import numbers
 from penstock.runtime.discarded.cold_segments import ColdSegments
+from penstock.runtime.discarded.emitted_rows import EmittedRows
 from penstock.runtime.input.arrival_order import NOTHING
 from penstock.runtime.input.batch import HOME, INDEX, Chunk
 from penstock.runtime.input.gate import Waiting, WaitingRoom
@@ -126,6 +128,19 @@ def deal_piles(way: RowsWay, before: Sequence[ColdSegments], after: Sequence[Col
 
 def _without(segment: Segment, stored: Ints) -> Segment:
     return segment.taken(np.flatnonzero(~np.isin(segment.arrival, stored))) if len(stored) else segment
+
+
+def deal_emitted(
+    ways: Ways, before: Sequence[EmittedRows], after: Sequence[EmittedRows], known: Mapping[str, Segment | None]
+) -> None:
+    """Let the new cells remember what the old ones emitted; `known` are all tuples, stored or aside."""
+    way = ways.of_tuples(before[0].aliases, known)
+    logged = together([one.log.rows_of(pile) for one in before for pile in one.log.piles])
+    waiting = [one.segment(one.pending) for one in before if one.pending is not None]
+    shares = (dealt(logged, way, len(after)), dealt(together(waiting), way, len(after)))
+    for made, log, pending in zip(after, *shares, strict=True):
+        made.log.hold([] if log is None else [(log, {})])
+        made.pending = None if pending is None else np.stack([pending.codes(a) for a in made.aliases], axis=1)
 
 
 def deal_account(ways: Ways, before: Sequence[Cell], after: Sequence[Cell]) -> None:

@@ -62,11 +62,14 @@ class Ways:
 
     def _along(self, alias: str, columns: frozenset[str] | None, names: Callable[[Segment], list[Ints]]) -> RowsWay:
         is_copied = self.before.copies(self.plan, alias, columns)
-        return RowsWay(
-            lambda segment: self.after.lines(self.plan, alias, columns, segment.table),
-            names if is_copied else None,
-            has_homes=columns is None,
-        )
+
+        def where(segment: Segment) -> list[Line]:
+            if segment.table.num_columns:
+                return self.after.lines(self.plan, alias, columns, segment.table)
+            # A table without columns does not know how many rows it has, and is of a stream without a key.
+            return [Line(None, np.zeros(len(segment), np.int64), self.after.offsets(self.after.cut_axes))]
+
+        return RowsWay(where, names if is_copied else None, has_homes=columns is None)
 
     def of_tuples(self, aliases: Sequence[str], stored: Mapping[str, Segment | None]) -> RowsWay:
         """Rows named by the places of their tuples, of which these are all that there are."""

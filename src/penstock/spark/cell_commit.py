@@ -61,6 +61,12 @@ class Committed:
         small = {name: body[end - size : end] for (name, size), end in zip(sizes, ends, strict=True)}
         return cls(number, tag, identity, seconds, block, stage, in_store, named, gone, small, run, least)
 
+    @staticmethod
+    def of_last_batch(commits: Mapping[int, Committed]) -> frozenset[int]:
+        """Of cells of one stage, by key, those that are: cells of an earlier dealing have committed no batch since."""
+        newest = max((one.number for one in commits.values()), default=-1)
+        return frozenset(key for key, one in commits.items() if one.number == newest)
+
     def written(self) -> bytes:
         """The entry that says it."""
         files = {entry: [file.name, file.size, file.checksum] for entry, file in self.files.items()}

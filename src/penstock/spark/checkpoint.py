@@ -7,7 +7,7 @@ which lies wherever Spark can keep a checkpoint (`hadoop_path.py`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -286,18 +286,18 @@ class Checkpoint:
                 hint=MAKE_ROOM,
             ) from error
 
-    def hold(self, spark: SparkSession) -> None:
+    def hold(self, spark: SparkSession, say: Callable[[str], None] | None = None) -> None:
         """Keep other runs from the folder until `release`; raises DataError if one is at work on it."""
         with self._writing():
             # Workers that are not on its file system put files into the second, and make no folder.
             for folder in (self.folder, *((self.quarantine,) if isinstance(self.folder, HadoopPath) else ())):
                 folder.mkdir(parents=True, exist_ok=True)
-            self._lock.hold(spark)
+            self._lock.hold(spark, say)
 
-    def wait_for_the_last_run(self, spark: SparkSession) -> None:
+    def wait_for_the_last_run(self, spark: SparkSession, say: Callable[[str], None] | None) -> None:
         """Wait until what is left of a run that was killed has ended, so that what is here can be read."""
         if self.folder.is_dir():
-            self.hold(spark)
+            self.hold(spark, say)
             self.release()
 
     def release(self) -> None:
@@ -323,13 +323,17 @@ class Checkpoint:
         """Where state lies that was dealt to other cells."""
         return self.folder / "dealt_anew"
 
-    def is_dealt_anew(self) -> bool:
-        """Whether cells are still to take over what was dealt to them; what all have taken over is removed."""
+    @property
+    def awaits_takeover(self) -> bool:
+        """Whether cells are still to take over what was dealt to them."""
         known = self._known() or {}
-        if _DEALT not in known:
-            return False
-        if self._last("commits") <= known[_DEALT]:
-            return True
+        return _DEALT in known and bool(self._last("commits") <= known[_DEALT])
+
+    def is_dealt_anew(self) -> bool:
+        """The same; what all have taken over is removed."""
+        known = self._known() or {}
+        if _DEALT not in known or self.awaits_takeover:
+            return _DEALT in known
         with self._writing():
             remove_folder(self.dealt_anew)
             self._sweep_segments()

@@ -8,15 +8,33 @@ from pyspark.sql import SparkSession
 from penstock.errors import UsageError
 from penstock.spark.failures import SPARK_ERRORS
 
-_SPARK = pyspark.__version__
-_MINOR = ".".join(_SPARK.split(".")[:2])
-PACKAGES = {
-    "kafka": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{_SPARK}",
-    "avro": f"org.apache.spark:spark-avro_2.13:{_SPARK}",
-    "delta": f"io.delta:delta-spark_{_MINOR}_2.13, in its latest",
-    "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{_MINOR}_2.13, in its latest",
+_OF_SPARK = {"kafka": "spark-sql-kafka-0-10_2.13", "avro": "spark-avro_2.13"}
+"""What Spark's own project brings, by format: each version for the Spark of that version."""
+_OF_OTHERS = {
+    "delta": "io.delta:delta-spark_{minor}_2.13",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13",
 }
-"""What to give Spark, by format."""
+"""What others bring, by format: their names say for which Spark, and their versions are their own."""
+_OFFLINE = "without a network, --conf spark.jars=FILE.jar,…"
+
+
+def package_hint(kind: str, spark: str) -> str | None:
+    """What to give a Spark of that version, so that it knows a format; None if no package that we know brings it.
+
+    Nobody asks the registry here, so it is also said what to do where it lacks that version.
+    """
+    major, minor = spark.split(".")[:2]
+    if kind in _OF_SPARK:
+        package = f"org.apache.spark:{_OF_SPARK[kind]}"
+        before = f"; if the Maven registry has none of it yet, {major}.{int(minor) - 1}.0" if int(minor) else ""
+        return f"run with --conf spark.jars.packages={package}:{spark}{before}; {_OFFLINE}"
+    if kind in _OF_OTHERS:
+        package = _OF_OTHERS[kind].format(minor=f"{major}.{minor}")
+        return (
+            f"run with --conf spark.jars.packages={package}:VERSION, its newest; if the Maven registry has none for "
+            f"Spark {major}.{minor} yet, with a Spark that it has one for; {_OFFLINE}"
+        )
+    return None
 
 
 def require_connector(spark: SparkSession, what: str, kind: str) -> None:
@@ -26,8 +44,8 @@ def require_connector(spark: SparkSession, what: str, kind: str) -> None:
             f"{what}: USING foreachBatch is no format, but a call of a function of Python",
             hint="write to a sink that has a format; from Python: penstock.stream(…).writeStream.foreachBatch(…)",
         )
-    package = PACKAGES.get(kind.lower())
-    if package is None:
+    hint = package_hint(kind.lower(), pyspark.__version__)
+    if hint is None:
         return
     lookup = spark._jvm.org.apache.spark.sql.execution.datasources.DataSource  # type: ignore[union-attr]
     try:
@@ -35,5 +53,5 @@ def require_connector(spark: SparkSession, what: str, kind: str) -> None:
     except SPARK_ERRORS:
         raise UsageError(
             f"{what}: Spark has no format {kind} here, which a package of its own brings",
-            hint=f"run with --conf spark.jars.packages={package}; without a network, --conf spark.jars=FILE.jar,…",
+            hint=hint,
         ) from None

@@ -108,13 +108,20 @@ class HadoopPath:
 
     def read_text(self, encoding: str = "utf-8") -> str:
         """What the file holds."""
+        return self.read_bytes().decode(encoding)
+
+    def read_bytes(self) -> bytes:
+        """What the file holds."""
         with _told():
             found = self._found()
             stream = self._system().open(found if found is not None else self._path())
+            read = []
             try:
-                return bytes(stream.readAllBytes()).decode(encoding)
+                while portion := bytes(stream.readNBytes(_PORTION)):
+                    read.append(portion)
             finally:
                 stream.close()
+            return b"".join(read)
 
     def write_text(self, text: str, encoding: str = "utf-8") -> None:
         """Write the file, whatever was there."""

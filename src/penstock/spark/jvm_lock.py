@@ -2,7 +2,7 @@
 
 The lock of a run (`run_lock.py`) is given back when its Python process ends. A second one is held by the JVM, so the
 next run knows when nobody writes to the checkpoint any more: Spark's logs, its state and the sink are read only then.
-A JVM whose driver is gone ends by itself.
+A JVM whose driver is gone ends by itself. Whoever waits for longer than a glance is told so.
 
 Only on a local disk. Elsewhere a run whose driver was killed leaves its lease, and the next one waits for longer than
 such a JVM lives. Not decided here: executors of a cluster that outlive both.
@@ -11,6 +11,7 @@ such a JVM lives. Not decided here: executors of a cluster that outlive both.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from pyspark.sql import SparkSession
 
 PATIENCE = 60.0
 """Seconds that a JVM without a driver is given to end."""
+TOLD_AFTER = 2.0
+"""Seconds of waiting after which it is said that one waits."""
 _BETWEEN = 0.2
 _NAME = "lock.jvm"
 
@@ -30,16 +33,25 @@ class JvmLock:
         self._file = folder / _NAME
         self._opened: Any = None
 
-    def take(self, spark: SparkSession, patience: float = PATIENCE) -> bool:
-        """Whether it is this JVM's now, once that of a run before has ended."""
-        deadline = time.monotonic() + patience
+    def take(
+        self, spark: SparkSession, patience: float = PATIENCE, *, say: Callable[[str], None] | None = None
+    ) -> bool:
+        """Whether it is this JVM's now, once that of a run before has ended; `say` hears it if that takes a while."""
+        began = time.monotonic()
         jvm: Any = spark._jvm
         opened = jvm.java.io.RandomAccessFile(str(self._file.absolute()), "rw")
         try:
             while opened.getChannel().tryLock() is None:
-                if time.monotonic() > deadline:
+                waited = time.monotonic() - began
+                if waited > patience:
                     opened.close()
                     return False
+                if say is not None and waited > TOLD_AFTER:
+                    say(
+                        f"note: the driver of the last run on {self._file.parent} has ended, and its JVM has not: this "
+                        f"run waits for it, at most {patience:.0f} seconds"
+                    )
+                    say = None
                 time.sleep(_BETWEEN)
         except Py4JJavaError:
             # Another run in this very JVM has it.

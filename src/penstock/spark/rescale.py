@@ -12,7 +12,8 @@ never read.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ from penstock.runtime.redeal import Store, redealt_buckets, redealt_cells, requi
 from penstock.runtime.state.store import to_ipc
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import key_of
-from penstock.spark.checkpoint import BlockPlans, Checkpoint, checkpoint_root
+from penstock.spark.checkpoint import BlockPlans, Checkpoint, Grids, checkpoint_root
 from penstock.spark.entry_places import whole_store
 from penstock.spark.essence import name_of_cells
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
@@ -38,47 +39,70 @@ _CELL = "cell"
 """The stage of a block that joins."""
 
 
-def rescale(checkpoint: str, cells: int, conf: Mapping[str, str]) -> list[str]:
-    """Deal the state of all queries of a checkpoint to so many cells; a sentence for each."""
+@dataclass(frozen=True)
+class _Dealing:
+    """A query whose state may be dealt."""
+
+    checkpoint: Checkpoint
+    plans: Mapping[str, BlockPlans]
+    before: Grids
+    grids: Grids
+    """By block, the cells to deal to; which keys are split is seen from what is stored."""
+
+
+def rescale(checkpoint: str, cells: int, conf: Mapping[str, str], say: Callable[[str], None]) -> list[str]:
+    """Deal the state of all queries of a checkpoint to so many cells, or of none: a sentence each.
+
+    What is waited for is said.
+    """
     quiet_errors()
     spark = start_session("penstock", conf)
     root = checkpoint_root(spark, checkpoint)
-    told = [_rescaled(spark, root, query, cells) for query in queries_in(root)]
+    asked = [_asked(spark, Checkpoint(root, query), cells, say) for query in queries_in(root)]
+    told = [_rescaled(spark, one) for one in asked]
     spark_log().unlink(missing_ok=True)
     return told
 
 
-def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str:
-    checkpoint = Checkpoint(root, query)
-    checkpoint.wait_for_the_last_run(spark)
+def _asked(spark: SparkSession, checkpoint: Checkpoint, cells: int, say: Callable[[str], None]) -> _Dealing:
+    """What is to be dealt; raises UsageError or NotSupportedYet where that cannot be."""
+    query = checkpoint.query
+    checkpoint.wait_for_the_last_run(spark, say)
     plans, before = checkpoint.plans(), checkpoint.cells()
-    if not plans:
-        return f"{query}: has no cells, for counts stand for its joins"
     if checkpoint.is_dealt_anew():
         raise UsageError(
             f"query {query} has not run since it was last rescaled", hint="run it once, and rescale it then"
         )
-    if (begun := checkpoint.batch_under_way) is not None:
+    if plans and (begun := checkpoint.batch_under_way) is not None:
         raise UsageError(
             f"batch {begun} of query {query} is under way: its run was stopped before it had ended",
             hint="run it once, with --available-now, and rescale it then",
         )
-    plain = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
+    grids = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
     for name, both in plans.items():
-        require_dealt(both.cells, (before[name], plain[name]))
+        require_dealt(both.cells, (before[name], grids[name]))
+    return _Dealing(checkpoint, plans, before, grids)
+
+
+def _rescaled(spark: SparkSession, one: _Dealing) -> str:
+    checkpoint, query = one.checkpoint, one.checkpoint.query
+    if not one.plans:
+        return f"{query}: has no cells, for counts stand for its joins"
     checkpoint.hold(spark)
     try:
         try:
             found = stores_in(spark, checkpoint)
         except SPARK_ERRORS as error:
             raise failure_of(query, error, checkpoint.folder) from error
-        grids = {name: _split(both.cells, plain[name], found.get((name, _CELL), {})) for name, both in plans.items()}
-        if grids == dict(before):
+        grids = {
+            name: _split(both.cells, one.grids[name], found.get((name, _CELL), {})) for name, both in one.plans.items()
+        }
+        if grids == dict(one.before):
             return f"{query}: lies in {_many(grids)} already"
         remove_folder(checkpoint.dealt_anew)
         checkpoint.dealt_anew.mkdir(parents=True, exist_ok=True)
-        for name, both in plans.items():
-            for stage, stores in _dealt(both, (before[name], grids[name]), found, name):
+        for name, both in one.plans.items():
+            for stage, stores in _dealt(both, (one.before[name], grids[name]), found, name):
                 identity = Committed.read(stores[0][COMMIT]).identity.partition("/")[0]
                 write_dealt(checkpoint.dealt_anew, (name, stage), stores, f"{identity}/{name_of_cells(grids)}")
         checkpoint.deal_anew(grids)
@@ -114,12 +138,11 @@ def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[i
         stores: dict[int, Store] = {}
         for row in entries.toLocalIterator():
             stores.setdefault(row["cell"], {})[row["name"]] = bytes(row["value"])
-        newest = max((Committed.read(store[COMMIT]).number for store in stores.values()), default=-1)
-        for key, store in stores.items():
-            committed = Committed.read(store[COMMIT])
-            if committed.number == newest:
-                whole = whole_store(store, committed, segments)
-                found.setdefault((committed.block, committed.stage), {})[key] = whole
+        commits = {key: Committed.read(store[COMMIT]) for key, store in stores.items()}
+        for key in Committed.of_last_batch(commits):
+            committed = commits[key]
+            whole = whole_store(stores[key], committed, segments)
+            found.setdefault((committed.block, committed.stage), {})[key] = whole
     return found
 
 

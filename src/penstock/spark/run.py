@@ -150,7 +150,7 @@ def _run(
         require_connector(spark, f"sink {sink.name}", sink.storage.format)
     for query, _ in plans:
         if (checkpoint := _checkpoint(spark, query, options)) is not None:
-            checkpoint.wait_for_the_last_run(spark)
+            checkpoint.wait_for_the_last_run(spark, say)
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
     changed: dict[str, list[str]] = {}
     for one in running:

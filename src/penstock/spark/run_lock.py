@@ -21,13 +21,14 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.errors import DataError
 from penstock.spark.hadoop_path import AnyPath, HadoopPath
-from penstock.spark.jvm_lock import JvmLock
+from penstock.spark.jvm_lock import TOLD_AFTER, JvmLock
 
 RENEWED = 5.0
 """Seconds after which a run says anew that it is there."""
@@ -45,17 +46,20 @@ class RunLock:
         self._lease: _Lease | None = None
         self._jvm: JvmLock | None = None
 
-    def hold(self, spark: SparkSession) -> None:
-        """Keep others out; raises DataError if a run is at work, OSError if nothing can be written."""
+    def hold(self, spark: SparkSession, say: Callable[[str], None] | None = None) -> None:
+        """Keep others out; raises DataError if a run is at work, OSError if nothing can be written.
+
+        What is waited for is said.
+        """
         if isinstance(self._file, HadoopPath):
             self._lease = _Lease(self._file)
-            if not self._lease.taken():
+            if not self._lease.taken(say):
                 self._lease = None
                 raise self._at_work()
             return
-        self._hold_locally(self._file, spark)
+        self._hold_locally(self._file, spark, say)
 
-    def _hold_locally(self, file: Path, spark: SparkSession) -> None:
+    def _hold_locally(self, file: Path, spark: SparkSession, say: Callable[[str], None] | None) -> None:
         lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +68,7 @@ class RunLock:
             raise self._at_work() from None
         self._descriptor = lock
         self._jvm = JvmLock(file.parent)
-        if not self._jvm.take(spark):
+        if not self._jvm.take(spark, say=say):
             self.release()
             raise self._at_work()
 
@@ -96,11 +100,18 @@ class _Lease:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._renew, daemon=True)
 
-    def taken(self) -> bool:
+    def taken(self, say: Callable[[str], None] | None) -> bool:
         """Whether the file is this run's now, which it then keeps."""
         if not self._file.create(self._said(0)):
             before = self._file.read_text()
-            time.sleep(PATIENCE)
+            told = min(TOLD_AFTER, PATIENCE)
+            time.sleep(told)
+            if say is not None:
+                say(
+                    f"note: a run before has not given back {self._file.parent}: this run watches for {PATIENCE:.0f} "
+                    "seconds whether it is still at work"
+                )
+            time.sleep(PATIENCE - told)
             if self._file.exists() and self._file.read_text() != before:
                 return False
             self._file.write_text(self._said(0))

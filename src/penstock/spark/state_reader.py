@@ -2,7 +2,8 @@
 
 Spark reads state as a table: an entry a row, by cell. Each cell is put together on an executor, as a batch would, and
 looked at there (`runtime/kept.py`); only what was found comes to the driver. Which block and which stage a cell is of
-stands in its commit.
+stands in its commit. Cells of an earlier dealing lie there too, and are left out; state that was dealt anew and that no
+batch has taken over yet lies in files, and is read from these.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from penstock.errors import DataError, UsageError
 from penstock.plan.plan import Plan
 from penstock.runtime import Cell
 from penstock.runtime.kept import KeptRow, KeptStream, kept_in, together
-from penstock.runtime.state.store import COLD
+from penstock.runtime.state.store import COLD, from_ipc
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.entry_places import whole_store
@@ -87,11 +88,14 @@ def read_state(spark: SparkSession, root: AnyPath, query: str, most: int) -> lis
         return looking(cell)
 
     try:
-        found = [
-            row
-            for entries in entries_of(spark, checkpoint)
-            for row in entries.groupBy("cell").applyInArrow(look, _FOUND).collect()
-        ]
+        if checkpoint.awaits_takeover:
+            found = [look(from_ipc(file.read_bytes())).to_pylist()[0] for file in checkpoint.dealt_anew.iterdir()]
+        else:
+            found = [
+                row
+                for entries in entries_of(spark, checkpoint)
+                for row in _of_last_batch(entries).groupBy("cell").applyInArrow(look, _FOUND).collect()
+            ]
     except SPARK_ERRORS as error:
         raise failure_of(query, error, checkpoint.folder) from error
     return [_block(plan, found, most) for plan in plans.values()]
@@ -109,6 +113,13 @@ def entries_of(spark: SparkSession, checkpoint: Checkpoint) -> list[DataFrame]:
         table = reader.load(path)
         found.append(table.selectExpr("key.*", "user_map_key.*", "user_map_value.*").toDF("cell", "name", "value"))
     return found
+
+
+def _of_last_batch(entries: DataFrame) -> DataFrame:
+    """The entries without those of cells that are no more, whose files may be gone."""
+    commits = {row["cell"]: Committed.read(row["value"]) for row in entries.where(entries.name == COMMIT).collect()}
+    gone = commits.keys() - Committed.of_last_batch(commits)
+    return entries.where(~entries.cell.isin(*gone)) if gone else entries
 
 
 def _block(plan: Plan, found: Iterable[Any], most: int) -> KeptBlock:

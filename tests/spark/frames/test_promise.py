@@ -100,6 +100,16 @@ def test_what_is_no_promise_or_names_no_column_is_refused(s: Streams) -> None:
         penstock.promise(s.a, "PRIMARY KEY (ak)")  # type: ignore[arg-type]
 
 
+def test_what_is_no_stream_is_refused(spark: SparkSession, bench: Bench, s: Streams) -> None:
+    """Nothing would come of it: a job reads tables as they are, whatever is promised of them."""
+    table = at_rest(spark, bench).a
+    message = r"this DataFrame is not a stream(.|\n)*pass a DataFrame that spark.readStream made"
+    with pytest.raises(UsageError, match=message):
+        penstock.promise(table, penstock.PrimaryKey("ak"))
+    with pytest.raises(UsageError, match=message):
+        penstock.promise(s.b, penstock.Follows(table, "ak", on="bk", within="2 hours"))
+
+
 def test_a_promise_stays_with_its_column_where_another_takes_its_name(s: Streams) -> None:
     """Spark takes a plan with its columns renamed for the same plan."""
     unique = penstock.promise(s.a, penstock.PrimaryKey("an"))

@@ -22,6 +22,34 @@ BOUNDED: dict[str, Job] = {
     "the time left out": lambda s: s.a.select("ak", F.date_trunc("minute", "ats").alias("h")).join(
         s.b.select("bk", F.date_trunc("minute", "bts").alias("g")), F.expr("ak = bk AND h = g"), "full_outer"
     ),
+    "renamed, the time left out": lambda s: (
+        s.a.select("ak", F.date_trunc("minute", "ats").alias("h"))
+        .select("ak", F.col("h").alias("m"))
+        .join(minute(s.b, "b"), F.expr("ak = bk AND m = g"))
+    ),
+    "a window, the time left out": lambda s: s.a.select("ak", F.window("ats", "4 seconds").alias("w")).join(
+        s.b.select("bk", F.window("bts", "4 seconds").alias("v")), F.expr("ak = bk AND w = v"), "left_outer"
+    ),
+    "a sliding window of a renamed time, left out": lambda s: (
+        s.a.withColumnRenamed("ats", "t")
+        .withColumn("w", F.window("t", "4 seconds", "2 seconds"))
+        .drop("t")
+        .join(s.b.select("bk", F.window("bts", "4 seconds", "2 seconds").alias("v")), F.expr("ak = bk AND w = v"))
+    ),
+    "the start of a window": lambda s: (
+        s.a.withColumn("w", F.window("ats", "4 seconds"))
+        .drop("ats")
+        .join(s.b.withColumn("v", F.window("bts", "4 seconds")), F.expr("ak = bk AND w.start = v.start"), "left_outer")
+    ),
+    "the end of a window as a column": lambda s: s.a.select("ak", F.window("ats", "4 seconds").end.alias("w")).join(
+        s.b.select("bk", F.window("bts", "4 seconds").end.alias("v")), F.expr("ak = bk AND w = v"), "right_outer"
+    ),
+    "groups by a window that was a key": lambda s: (
+        s.a.select("ak", F.window("ats", "4 seconds").alias("w"))
+        .join(s.b.select("bk", "bn", F.window("bts", "4 seconds").alias("v")), F.expr("ak = bk AND w = v"))
+        .groupBy("w", "ak")
+        .agg(F.sum("bn"), F.max("v.start"))
+    ),
     "an end": lambda s: s.a.withColumn("end", F.expr("ats + INTERVAL 4 SECONDS")).join(
         s.b, F.expr("ak = bk AND bts BETWEEN ats AND end"), "right_outer"
     ),
@@ -92,6 +120,34 @@ def test_a_column_of_a_union_is_not_what_it_is_in_its_first_member(spark: SparkS
     timed = s.b.withColumn("v", F.window("bts", "4 seconds"))
     text = to_sql(pair.withWatermark("ats", "3 seconds").join(timed, F.expr("ak = bk AND w = v")))
     assert "INTERVAL" not in text
+
+
+def test_a_window_above_a_union_is_not_what_it_is_in_its_first_member(s: Streams) -> None:
+    """Each member keeps its own clock, so that the union is read, and its columns have the ids of the first."""
+
+    def started(frame: DataFrame, time: str, length: str, *names: str) -> DataFrame:
+        window = F.window(time, length)
+        return frame.select(frame.columns[0], time, window.alias(names[0]), window.start.alias(names[1]))
+
+    both = started(s.a, "ats", "4 seconds", "w", "at").union(started(s.c, "cts", "1 day", "w", "at"))
+    for asked in ("w = v", "at = vat", "w.start = v.start"):
+        joined = both.join(started(s.b, "bts", "4 seconds", "v", "vat"), F.expr(f"ak = bk AND {asked}"))
+        assert "INTERVAL" not in to_sql(joined), asked
+
+
+def test_the_start_of_one_window_and_the_end_of_another_are_not_of_one(s: Streams) -> None:
+    one, other = s.a.withColumn("w", F.window("ats", "4 seconds")), s.b.withColumn("v", F.window("bts", "4 seconds"))
+    assert "INTERVAL" not in to_sql(one.join(other, F.expr("ak = bk AND w.start = v.end")))
+
+
+def test_groups_by_a_window_that_an_outer_join_may_make_null_are_not_by_the_call(s: Streams) -> None:
+    """Rows without a match have one group, which the call leaves out."""
+    timed = s.b.withColumn("v", F.window("bts", "4 seconds"))
+    joined = s.a.join(timed, F.expr("ak = bk AND bts = ats"), "left_outer")
+    assert "GROUP BY b.v" in to_sql(joined.groupBy("v").count())
+    assert "GROUP BY window(b.bts, '4 seconds')" in to_sql(
+        s.a.join(timed, F.expr("ak = bk AND bts = ats")).groupBy("v").count()
+    )
 
 
 def test_a_column_that_a_table_fills_with_null_is_not_worked_out_again(spark: SparkSession, s: Streams) -> None:

@@ -67,11 +67,15 @@ class EmittedRows(Component):
         """Note rows with a weight."""
         named = named[~self._is_prompt(named)]
         if len(named):
-            table = pa.table({alias: pa.array(named[:, n]) for n, alias in enumerate(self.aliases)})
-            zeros = np.zeros(len(named), np.int64)
-            segment = Segment(table, zeros, zeros, np.ones(len(named), np.bool_), {})
-            segment.counts = np.full(len(named), weight, np.int64)
-            self.log.add(segment, {})
+            self.log.add(self.segment(named, weight), {})
+
+    def segment(self, named: Ints, weight: int = 1) -> Segment:
+        """Rows, by the places of their tuples, as a segment."""
+        table = pa.table({alias: pa.array(named[:, n]) for n, alias in enumerate(self.aliases)})
+        zeros = np.zeros(len(named), np.int64)
+        found = Segment(table, zeros, zeros, np.ones(len(named), np.bool_), {})
+        found.counts = np.full(len(named), weight, np.int64)
+        return found
 
     def standing(self, answer: Ints, tuples: Mapping[str, Ints], old: Mapping[str, Ints]) -> Ints:
         """The rows that stand of some tuples, given by their places, of which some are old.

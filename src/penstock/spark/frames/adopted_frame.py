@@ -189,9 +189,19 @@ def require_frame(frame: DataFrame) -> None:
         )
 
 
+def require_stream(frame: DataFrame) -> None:
+    """Raise UsageError if a DataFrame is no stream whose plan can be read."""
+    require_frame(frame)
+    if not frame.isStreaming:
+        raise UsageError(
+            "this DataFrame is not a stream: a batch keeps no state from one run to the next",
+            hint="pass a DataFrame that spark.readStream made",
+        )
+
+
 def read_frame(frame: DataFrame, hints: JobHints = NO_HINTS) -> ReadFrame:
     """What a DataFrame says; raises UsageError or NotSupportedYet with the place of what cannot be read."""
-    require_frame(frame)
+    require_stream(frame)
     catalyst = Catalyst(frame.sparkSession)
     job = PlanReader(catalyst, promised_in(frame.sparkSession)).read(catalyst.analyzed(frame))
     wanted = [number_of(one) for one in job.wanted]

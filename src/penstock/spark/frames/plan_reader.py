@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.errors import NotSupportedYet, UsageError
+from penstock.errors import NotSupportedYet
 from penstock.frames.clock_columns import NO_CLOCKS, ClockColumns, clock_columns, projected
 from penstock.frames.job_relations import (
     JobAggregate,
@@ -36,6 +36,7 @@ from penstock.frames.job_relations import (
     JobRelation,
     JobTable,
     JobUnion,
+    columns_of_leaves,
     leaves_of,
     placeholder,
 )
@@ -67,7 +68,7 @@ from penstock.spark.frames.unread_nodes import (
 )
 from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
 from penstock.spark.frames.window_groups import time_window
-from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
+from penstock.spark.frames.windowed_leaves import LeafWindow, calls, near, windows_of, with_starts, with_times
 from penstock.spark.frames.worked_out import WorkedOut, with_clock
 
 _MOVES = ("Repartition", "RepartitionByExpression", "RebalancePartitions")
@@ -113,12 +114,7 @@ class PlanReader:
         self.texts = ExpressionTexts(self.catalyst)
 
     def read(self, plan: Node) -> ReadJob:
-        """What the plan says; raises UsageError or NotSupportedYet with the place of what cannot be read."""
-        if not plan.isStreaming():
-            raise UsageError(
-                "this DataFrame is not a stream: a batch keeps no state from one run to the next",
-                hint="pass a DataFrame that spark.readStream made",
-            )
+        """What the plan of a stream says; raises NotSupportedYet with the place of what cannot be read."""
         self.plan = plan
         self.fields = StructFields(self.catalyst, plan)
         path: list[Node] = []
@@ -278,7 +274,8 @@ class PlanReader:
         require_one_watermark(plan)
         promised = [one for one in self.promised if is_same(plan, one.plan)]
         if not promised:
-            plan = self.fields.given_by(with_clock(plan, self.catalyst))
+            timed = with_times(plan, self.catalyst, self.texts)
+            plan = self.fields.given_by(with_clock(timed, self.catalyst))
             found = windows_of(plan, self.texts)
             plan = with_starts(plan, self.catalyst, found)
             self.windows |= found
@@ -323,7 +320,10 @@ class PlanReader:
         known = {column.number for side in sides for column in side.columns}
         asked = self.texts.conjuncts(self.fields.said(condition.get(), known)) if condition.isDefined() else []
         on = tuple(self._needed(part, node) for part in asked)
-        told = [near(part, self.windows) or self._asked((text,), *sides) for part, text in zip(asked, on, strict=True)]
+        same = columns_of_leaves(sides[0]) | columns_of_leaves(sides[1])
+        told = [
+            near(part, self.windows, same) or self._asked((text,), *sides) for part, text in zip(asked, on, strict=True)
+        ]
         return JobJoin(_KINDS[written], *sides, tuple(text for texts in told for text in texts))
 
     def _lookup(self, node: Node, written: str) -> JobRelation:
@@ -353,6 +353,8 @@ class PlanReader:
         if found is not None and conditions:
             below = JobFilter(below, conditions)
         known = clock_columns(below, self.known)
+        keyed = {number_of(key) for key in items(node.groupingExpressions()) if kind(key) == "AttributeReference"}
+        names |= calls(self.windows, columns_of_leaves(below) & keyed, known.clocks)
 
         def grouped(expression: Node) -> JobExpression:
             """A key or an aggregate; a window of time in it as the call that it is."""

@@ -114,17 +114,25 @@ def with_clock(plan: Node, catalyst: Catalyst) -> Node:
         (mark,) = children(mark)
     number = number_of(mark.eventTime())
     made = _made(plan)
-    shown = [made[number_of(one)] for one in output(plan) if number_of(one) in made]
-    clock = next(one for one in output(mark) if number_of(one) == number)
-    reads = (part for one in shown for part in parts(one) if kind(part) == _COLUMN)
-    return _exposing(plan, clock, catalyst) if any(number_of(part) == number for part in reads) else plan
+
+    def reads(column: int) -> bool:
+        """Whether a column is the clock, or worked out of it in one step or in several."""
+        if column == number or column not in made:
+            return column == number
+        return any(reads(number_of(part)) for part in parts(made[column]) if kind(part) == _COLUMN)
+
+    return exposing(plan, number, catalyst) if any(reads(number_of(one)) for one in output(plan)) else plan
 
 
-def _exposing(plan: Node, column: Node, catalyst: Catalyst) -> Node:
-    if any(number_of(one) == number_of(column) for one in output(plan)):
+def exposing(plan: Node, number: int, catalyst: Catalyst) -> Node:
+    """The plan with a column of what it stands on; as it is where the column cannot be handed up to it."""
+    if any(number_of(one) == number for one in output(plan)) or kind(plan) not in (*_PASSED_THROUGH, "Project"):
         return plan
     (child,) = children(plan)
-    below = _exposing(child, column, catalyst)
+    below = exposing(child, number, catalyst)
+    column = next((one for one in output(below) if number_of(one) == number), None)
+    if column is None:
+        return plan
     if kind(plan) == "Project":
         return catalyst.project([*items(plan.projectList()), column], below)
     return plan.withNewChildren(catalyst.seq([below]))

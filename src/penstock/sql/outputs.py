@@ -204,6 +204,8 @@ class OutputBinder:
         # Spark's own name of what names an item before it tells of that.
         own = None if rows or named else self._own_name(item, item.code)
         name = item.alias.text if item.alias is not None else own
+        if name is None and item.is_named_by_place:
+            name = f"column of {item.at.start}"
         if name is None:
             if need_names:
                 hint = "add one: … AS name; which one Spark would give it is not known without Spark"

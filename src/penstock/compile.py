@@ -17,6 +17,7 @@ from penstock.analysis.finding import Strategy, Verdict, each_block
 from penstock.analysis.fixes_together import fixes_together
 from penstock.analysis.near_in_time import near_in_time
 from penstock.analysis.reasons import Notice, Told
+from penstock.analysis.writable_fixes import with_writable_fixes
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.extras import needing
 from penstock.model.names import fold, nearest
@@ -66,6 +67,7 @@ def judged(query: Query) -> Verdict:
     verdict = replace(verdict, notices=(*verdict.notices, *said))
     if verdict.verdict == "bounded":
         return verdict
+    verdict = with_writable_fixes(query, verdict)
     return replace(verdict, near=near_in_time(query, verdict), together=fixes_together(query, verdict))
 
 

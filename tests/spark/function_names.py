@@ -1,4 +1,6 @@
-"""Writes the names of Spark's own functions into src/penstock/sql/spark_functions.py: python -m tests.spark.function_names
+"""Writes the names of Spark's own functions into src/penstock/sql/spark_functions.py.
+
+`python -m tests.spark.function_names`
 
 They are those of SHOW SYSTEM FUNCTIONS of every version that Penstock runs on, of which the newest has them all; run it
 once a newer one is supported. `tests/spark/test_spark_functions.py` asks the Spark at hand.
@@ -22,8 +24,8 @@ def names_of(spark: SparkSession) -> list[str]:
 
 def _written(names: list[str]) -> str:
     head, _, _ = _FILE.read_text().partition('frozenset(\n    """')
-    lines = textwrap.wrap(" ".join(names), 114, break_on_hyphens=False)
-    return f'{head}frozenset(\n    """{"\n    ".join(lines)}""".split()  # noqa: SIM905\n)\n'
+    lines = "\n    ".join(textwrap.wrap(" ".join(names), 110, break_on_hyphens=False))
+    return f'{head}frozenset(\n    """{lines}""".split()  # noqa: SIM905\n)\n'
 
 
 if __name__ == "__main__":

@@ -34,16 +34,16 @@ def test_a_function_that_is_neither_sparks_nor_the_sessions(query: str, wrong: s
     parse(f"{STREAM}{query};")
 
 
-@pytest.mark.parametrize(
-    "expression",
-    """cast(t AS INT); try_cast(t AS INT); extract(HOUR FROM ts); position('a' IN t); overlay(t PLACING 'x' FROM 1);
-    trim(BOTH 'x' FROM t); struct(k, t); named_struct('a', 1); if(k > 1, 1, 2); int(t); date(ts); string(k);
-    substring(t FROM 1 FOR 2); current_timestamp(); current_date; transform(array(1), x -> x + 1); ceil(k); t RLIKE 'x';
-    timestampadd(HOUR, 1, ts); dateadd(DAY, 1, ts); nvl(k, 1); map('a', 1)['a']; CASE WHEN (k > 1) THEN (1) END;
-    k IN (1, 2); NOT (k = 1); coalesce(k, 0) BETWEEN (1) AND (2); t LIKE ('a'); catalog.db.mine(k); k % (2);
-    isnotnull(k); date_diff(ts, ts); bigint(k); INTERVAL (k) HOURS; decimal(k); make_dt_interval(1); char(65)""".split(
-        ";"
-    ),
-)
+EXPRESSIONS = """
+cast(t AS INT); try_cast(t AS INT); extract(HOUR FROM ts); position('a' IN t); overlay(t PLACING 'x' FROM 1);
+trim(BOTH 'x' FROM t); struct(k, t); named_struct('a', 1); if(k > 1, 1, 2); int(t); date(ts); string(k);
+substring(t FROM 1 FOR 2); current_timestamp(); current_date; transform(array(1), x -> x + 1); ceil(k); t RLIKE 'x';
+timestampadd(HOUR, 1, ts); dateadd(DAY, 1, ts); nvl(k, 1); map('a', 1)['a']; CASE WHEN (k > 1) THEN (1) END;
+k IN (1, 2); NOT (k = 1); coalesce(k, 0) BETWEEN (1) AND (2); t LIKE ('a'); catalog.db.mine(k); k % (2);
+isnotnull(k); date_diff(ts, ts); bigint(k); INTERVAL (k) HOURS; decimal(k); make_dt_interval(1); char(65)
+"""
+
+
+@pytest.mark.parametrize("expression", [text.strip() for text in EXPRESSIONS.split(";")])
 def test_what_spark_has_is_known(expression: str) -> None:
     parse(f"{STREAM}SELECT {expression} AS x FROM s;", own_functions=[])

@@ -139,6 +139,7 @@ def explain(
         int | None,
         typer.Option("--curve", metavar="N", min=1, help="Recall against budget, from N rows of each stream."),
     ] = None,
+    *,
     function: OwnFunctions = None,
 ) -> int:
     """The plan: what is kept, what purges it, what bounds it."""

@@ -7,11 +7,11 @@ kin. Each gives one or two differences, which hold wherever the condition does; 
 beside them and is tested as any other.
 
 Preconditions: both columns are of one type that is a time. A TIMESTAMP is cut, and counted in days or hours, by the
-clock on the wall of the session, which may jump: so a day is added, and no zone has jumped by more. That holds for a cut
-time too: where the clock leaves its unit's beginning out, it is cut to a later time, less than the jump later. The same
-where a function of a TIMESTAMP is given a TIMESTAMP_NTZ, since the hours that the clock leaves out are moved then, or counts
-the seconds of a DATE. Whole days of a DATE, and the seconds of a TIMESTAMP, need none. Not decided: units longer than a
-week of timestampdiff.
+clock on the wall of the session, which may jump: so a day is added, and no zone has jumped by more. That holds for a
+cut time too: where the clock leaves its unit's beginning out, it is cut to a later time, less than the jump later. The
+same where a function of a TIMESTAMP is given a TIMESTAMP_NTZ, since the hours that the clock leaves out are moved then,
+or counts the seconds of a DATE. Whole days of a DATE, and the seconds of a TIMESTAMP, need none. Not decided: units
+longer than a week of timestampdiff.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Asked of the rows of a source, not of where it stands: on the side of an outer join that may be absent every column may
 be NULL, and whoever asks must mind that. A column of a block has a value if that of which it is made has one in every
 row of the block, and what is cut of a time that has one (`date_trunc`, `to_date`) has one too, as has such a column
-that was widened. Not claimed: expressions other than these and literals, aggregates other than counts.
+that was widened, and the least and the greatest of them in a group. Not claimed: expressions other than these and
+literals, aggregates other than these and counts.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ def _has_value(query: Query, output: Output) -> bool:
     match output.value:
         case TimeWindow():
             return True
+        case Aggregate(function="min" | "max" | "top", argument=ColumnRef() as ref) if query.group_by:
+            # Of the rows of a group, of which there is one at least; one without a time is in no window.
+            windows = [key.column for key in query.sure_keys if isinstance(key, TimeWindow)]
+            return ref in windows or _is_there(query, ref)
         case Aggregate(function=function):
             return function in ("count", "count_if", *GROUPINGS)
         case Expression(term=Literal(value=value)):

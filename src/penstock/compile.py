@@ -7,7 +7,7 @@ Each step is a function of the one before; nothing here decides, prints or remem
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from penstock.analysis.finding import Strategy, Verdict, each_block
 from penstock.analysis.fixes_together import fixes_together
 from penstock.analysis.near_in_time import near_in_time
 from penstock.analysis.reasons import Notice, Told
+from penstock.analysis.writable_fixes import with_writable_fixes
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.extras import needing
 from penstock.model.names import fold, nearest
@@ -29,14 +30,18 @@ if TYPE_CHECKING:
     from penstock.spark.stream import DataFrame, SparkSession
 
 
-def parse(text: str, file: str = "<script>") -> Script:
-    """The script that a text declares; raises ScriptErrors with every mistake in it."""
-    return parse_script(text, file)
+def parse(text: str, file: str = "<script>", *, own_functions: Collection[str] | None = None) -> Script:
+    """The script that a text declares; raises ScriptErrors with every mistake in it.
+
+    `own_functions` are those that are registered in its session beside Spark's own, so that others are mistakes; left
+    out, there may be any.
+    """
+    return parse_script(text, file, own_functions)
 
 
-def load(path: str | Path) -> Script:
+def load(path: str | Path, *, own_functions: Collection[str] | None = None) -> Script:
     """The script in a file."""
-    return parse(read_text(path), str(path))
+    return parse(read_text(path), str(path), own_functions=own_functions)
 
 
 def check(script: Script, query: str | None = None) -> Verdict:
@@ -66,6 +71,7 @@ def judged(query: Query) -> Verdict:
     verdict = replace(verdict, notices=(*verdict.notices, *said))
     if verdict.verdict == "bounded":
         return verdict
+    verdict = with_writable_fixes(query, verdict)
     return replace(verdict, near=near_in_time(query, verdict), together=fixes_together(query, verdict))
 
 

@@ -185,6 +185,15 @@ def test_a_file_that_cannot_be_written_stays_as_it_is(penstock: Run, script: Wri
     assert Path(name).read_text() == before
 
 
+def test_a_function_of_the_users_own_is_named(penstock: Run, script: Write) -> None:
+    file = script("CREATE STREAM s (k BIGINT); SELECT mine(k) AS x FROM s;")
+    done = penstock("check", file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Spark has no function mine" in done.stderr
+    assert penstock("check", file, "--function", "mine").returncode == 0
+    assert penstock("explain", file, "--function", "Mine").returncode == 0
+
+
 def test_script_without_a_query_says_so(penstock: Run, script: Write) -> None:
     name = script(scripts.NO_QUERY)
     assert "No query" in penstock("check", name).stdout

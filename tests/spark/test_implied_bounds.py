@@ -15,6 +15,8 @@ _SIGNS = ("= 1", "< 0", ">= -1")
 _UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 CONDITIONS = [
     *(f"date_trunc('{unit}', a.{c}) = date_trunc('{unit}', b.{c})" for unit in _UNITS for c in ("ts", "n")),
+    *(f"date_trunc('{unit}', a.{c}) {o} b.{c}" for unit in _UNITS for c in ("ts", "n") for o in ("=", "<=", ">")),
+    *("to_date(a.ts) >= b.ts", "b.n = CAST(a.n AS DATE)", "trunc(a.d, 'MONTH') <= b.d", "trunc(a.d, 'WEEK') = b.d"),
     *("to_date(a.ts) = to_date(b.ts)", "CAST(a.n AS DATE) = CAST(b.n AS DATE)", "datediff(a.d, b.d) <= 1"),
     *(f"timestampdiff({u}, a.{c}, b.{c}) {o}" for u in _UNITS[:4] for c in ("ts", "n") for o in _SIGNS),
     *("datediff(a.ts, b.ts) = 0", "datediff(a.ts, b.ts) > 1", "abs(timestampdiff(HOUR, a.ts, b.ts)) < 2"),

@@ -33,3 +33,17 @@ def test_each_name_stands_once(select: str, names: str) -> None:
 def test_what_is_given_is_left_as_it_is() -> None:
     twice = [NamedOutput(Output("a", ColumnRef("s", "a")), "s", is_given=True)] * 2
     assert [output.name for output in with_names_of_their_own(twice)] == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k AS n FROM s UNION ALL SELECT substring_index(k, '.', 2) FROM s",
+        "WITH t (n) AS (SELECT substring_index(k, '.', 2) FROM s) SELECT n FROM t",
+        "SELECT n FROM (SELECT substring_index(k, '.', 2) FROM s) AS t (n)",
+        "SELECT n FROM (SELECT substring_index(k, '.', 2) FROM s UNION ALL SELECT lower(k) || '' FROM s) AS t (n)",
+    ],
+)
+def test_an_expression_that_is_named_from_without_needs_no_name(query: str) -> None:
+    parsed = parse(f"CREATE STREAM s (k STRING); {query};")
+    assert [output.name for output in parsed.queries[0].answer] == ["n"]

@@ -273,6 +273,7 @@ class Promised(ReasonKind):
     OF_ALL_MEMBERS = auto()
     WINDOW_HAS_ENDS = auto()
     CUT_OF_A_TIME = auto()
+    PICKED_IN_WINDOW = auto()
 
 
 class NotPromised(ReasonKind):

@@ -48,6 +48,9 @@ app = typer.Typer(
 
 ScriptFile = Annotated[Path, typer.Argument(metavar="FILE.sql", help="The script.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+OwnFunctions = Annotated[
+    list[str] | None, typer.Option("--function", metavar="NAME", help="A function that the session has of your own.")
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -103,6 +106,7 @@ def check(
     args: Annotated[
         str | None, typer.Option("--args", metavar="'…'", help="The arguments that a PySpark job is run with.")
     ] = None,
+    function: OwnFunctions = None,
 ) -> int:
     """Is every query's state bounded? Why, or why not? Of a PySpark job: of the queries that it would start."""
     if file.suffix == ".py":
@@ -111,11 +115,11 @@ def check(
         return check_job(file, as_json, witness, shlex.split(args or ""))
     if args is not None:
         raise UsageError("--args is for a PySpark job, and this is a script")
-    verdicts = verdicts_of(load_quickly(file))
+    verdicts = verdicts_of(load_quickly(file, function or ()))
     if fix is not None:
         from penstock.cli.writing_fixes import fixed  # noqa: PLC0415
 
-        verdicts = fixed(file, verdicts, fix, within)
+        verdicts = fixed(file, verdicts, fix, within, function or ())
     elif within is not None:
         raise UsageError("--within is the length of a fix", hint=f"penstock check {file} --fix 1 --within '1 HOUR'")
     print_report(verdicts, as_json, witness)
@@ -135,6 +139,8 @@ def explain(
         int | None,
         typer.Option("--curve", metavar="N", min=1, help="Recall against budget, from N rows of each stream."),
     ] = None,
+    *,
+    function: OwnFunctions = None,
 ) -> int:
     """The plan: what is kept, what purges it, what bounds it."""
     if html is not None and (as_json or curve is not None):
@@ -143,7 +149,7 @@ def explain(
         raise UsageError("--checkpoint excludes --json and --html: what a run measured is shown as text")
     from penstock.compile import plan_of, require_tame  # noqa: PLC0415
 
-    script = load_quickly(file)
+    script = load_quickly(file, function or ())
     verdicts = verdicts_of(script)
     plans = [plan_of(query, verdict) for query, verdict in zip(script.queries, verdicts, strict=True)]
     curves = None
@@ -233,6 +239,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         typer.Option("--page", metavar="[PORT]", min=0, max=65535, help="Serve a page of the run, to this host alone."),
     ] = None,
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
+    function: OwnFunctions = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
     from penstock.cli.run_command import RunRequest, run_file  # noqa: PLC0415
@@ -255,6 +262,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
             hook=hook,
             log=log,
             port=port,
+            functions=function or [],
         )
     )
 

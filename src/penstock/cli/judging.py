@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from penstock.plan.counting import Observed
 
 
-def load_quickly(file: Path) -> Script:
-    """The script of a file."""
+def load_quickly(file: Path, own_functions: Sequence[str] | None = None) -> Script:
+    """The script of a file, whose session has these functions beside Spark's own; left out, it may have any."""
     with _uncollected():
         from penstock.compile import load  # noqa: PLC0415
 
-        return load(file)
+        return load(file, own_functions=own_functions)
 
 
 @contextlib.contextmanager

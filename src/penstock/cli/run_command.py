@@ -47,11 +47,12 @@ class RunRequest:
     hook: str | None
     log: str
     port: int | None
+    functions: list[str]
 
 
 def run_file(asked: RunRequest) -> int:
     """Judge the script, and run it if its state is bounded or that does not matter."""
-    script = load_quickly(asked.file)
+    script = load_quickly(asked.file, asked.functions)
     if not script.queries:
         raise UsageError(f"{asked.file} has no query to run", hint="add a SELECT, or INSERT INTO sink SELECT …")
     if not asked.trust_script:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from penstock.model.spans import Span
 
 
-def fixed(file: Path, verdicts: Sequence[Verdict], number: int, within: str | None) -> list[Verdict]:
+def fixed(
+    file: Path, verdicts: Sequence[Verdict], number: int, within: str | None, functions: Sequence[str] | None = None
+) -> list[Verdict]:
     """The verdicts once a fix is written into the script, with the length that it wants; the changes come first."""
     from penstock.compile import parse, read_text  # noqa: PLC0415
     from penstock.errors import ScriptErrors  # noqa: PLC0415
@@ -49,7 +51,7 @@ def fixed(file: Path, verdicts: Sequence[Verdict], number: int, within: str | No
     text = read_text(file)
     changed = _with(text, fix, query, length)
     try:
-        found = verdicts_of(parse(changed, str(file)))
+        found = verdicts_of(parse(changed, str(file), own_functions=functions))
     except ScriptErrors as error:
         raise UsageError(
             f"fix {number} cannot be written for you into this query", detail=str(error), hint="write it by hand"

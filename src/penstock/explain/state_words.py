@@ -295,6 +295,10 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "{0} is of a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
         "{2}; {3}"
     ),
+    Promised.PICKED_IN_WINDOW: (
+        "{0} lies in a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
+        "{2}; {3}"
+    ),
     Promised.SESSION_ENDS: (
         "{0} is the end of a session of {1}, emitted when no result can be added to it any more, and all that are over "
         "with it: {2}; {3}"

@@ -1,15 +1,17 @@
 """Bounds of time that conditions imply: `to_date(a.ts) = to_date(b.ts)` says that the two lie about a day apart.
 
 A condition over the times of two streams that is no difference of columns may still say how far they lie apart. Known
-are equalities of two times cut to the same unit (date_trunc, to_date, CAST AS DATE), and comparisons of a number with
-timestampdiff, datediff, or a difference of unix_timestamp and its kin. Each gives one or two differences, which hold
-wherever the condition does; they may be looser than it, so it stays beside them and is tested as any other.
+are equalities of two times cut to the same unit (date_trunc, to_date, trunc, CAST AS DATE), comparisons of a cut time
+with another time, and comparisons of a number with timestampdiff, datediff, or a difference of unix_timestamp and its
+kin. Each gives one or two differences, which hold wherever the condition does; they may be looser than it, so it stays
+beside them and is tested as any other.
 
 Preconditions: both columns are of one type that is a time. A TIMESTAMP is cut, and counted in days or hours, by the
-clock on the wall of the session, which may jump: so a day is added, and no zone has jumped by more. The same where a
-function of a TIMESTAMP is given a TIMESTAMP_NTZ, since the hours that the clock leaves out are moved then, or counts
-the seconds of a DATE. Whole days of a DATE, and the seconds of a TIMESTAMP, need none. Not decided: units longer than a
-week of timestampdiff.
+clock on the wall of the session, which may jump: so a day is added, and no zone has jumped by more. That holds for a
+cut time too: where the clock leaves its unit's beginning out, it is cut to a later time, less than the jump later. The
+same where a function of a TIMESTAMP is given a TIMESTAMP_NTZ, since the hours that the clock leaves out are moved then,
+or counts the seconds of a DATE. Whole days of a DATE, and the seconds of a TIMESTAMP, need none. Not decided: units
+longer than a week of timestampdiff.
 """
 
 from __future__ import annotations
@@ -87,6 +89,9 @@ def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) ->
         one, other, length = cut
         jump = _jump(one, other, column_type, free=Kind.DATE)
         return [] if jump is None else [(one, other, length + jump), (other, one, length + jump)]
+    for own, time, seen in ((left, right, op), (right, left, op.mirrored)):
+        if isinstance(time, ColumnRef) and (whole := _cut(own)) is not None:
+            return list(_of_cut(*whole, seen, time, column_type))
     for own, number, seen in ((left, right, op), (right, left, op.mirrored)):
         if not isinstance(number, Literal) or type(number.value) is not int:
             continue
@@ -97,6 +102,20 @@ def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) ->
             below = _of_count(inside, seen, number.value, column_type)
             return [*below, *_of_count(inside, seen.mirrored, -number.value, column_type)]
     return []
+
+
+def _of_cut(ref: ColumnRef, length: int, op: Op, time: ColumnRef, column_type: ColumnTypes) -> Iterator[_Limit]:
+    """`cut <= time` leaves less than a unit up to the whole time, `cut >= time` nothing but a jump down to it.
+
+    An equality is a key as well, by which a time that passes the cut one closes it, tighter than by a jump.
+    """
+    jump = _jump(ref, time, column_type, free=Kind.DATE)
+    if jump is None:
+        return
+    if op in (Op.EQ, Op.LE, Op.LT):
+        yield ref, time, length + jump
+    if op in (Op.GE, Op.GT):
+        yield time, ref, _DAY
 
 
 def _of_count(counted: _Counted, op: Op, number: int, column_type: ColumnTypes) -> Iterator[_Limit]:
@@ -130,6 +149,9 @@ def _cut(term: Term) -> tuple[ColumnRef, int] | None:
     """A time cut to a unit, and its length."""
     match term:
         case Call(function="date_trunc", arguments=(ColumnRef() as ref, Literal(value=str() as unit))):
+            length = _CUTS.get(unit.upper())
+            return None if length is None else (ref, length)
+        case Call(function="trunc", arguments=(ColumnRef() as ref, Literal(value=str() as unit))):
             length = _CUTS.get(unit.upper())
             return None if length is None else (ref, length)
         case Call(function="to_date", arguments=(ColumnRef() as ref,)):

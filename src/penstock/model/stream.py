@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -205,6 +205,8 @@ class Stream:
     """What a query joins its rows with before they meet other streams."""
     origin: Stream | None = None
     """The stream as it was before a query weakened it; None if it is that."""
+    is_nameless: bool = field(default=False, compare=False)
+    """Whether it is the answer of a query that no statement names, so that nothing can be declared of it."""
 
     def __post_init__(self) -> None:
         require(stream_problems(self))

@@ -15,6 +15,7 @@ from decimal import Decimal
 
 from penstock.model.clauses import Aggregate, Formula, Output, TimeWindow
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal, Term
+from penstock.model.names import quoted
 from penstock.model.spans import Span, Unit
 from penstock.model.types import DataType, Kind
 from penstock.model.wider_types import MOST_DIGITS, NULL, Typed, moved_type, number_type, plain, widest
@@ -200,6 +201,16 @@ def _decimal_of(value: Decimal) -> DataType | None:
     return DataType.decimal(precision, scale) if precision <= MOST_DIGITS else None
 
 
+def _struct(names: tuple[Term, ...], types: list[Typed]) -> DataType | None:
+    """A struct of named values."""
+    fields = [
+        f"{quoted(name.value)}: {kind}"
+        for name, kind in zip(names, types, strict=True)
+        if isinstance(name, Literal) and isinstance(name.value, str) and isinstance(kind, DataType)
+    ]
+    return DataType(Kind.STRUCT, f"STRUCT<{', '.join(fields)}>") if len(fields) == len(names) else None
+
+
 def _call(function: str, arguments: tuple[Term, ...], types: list[Typed]) -> Typed:
     match function, types:
         case "interval", _:
@@ -230,6 +241,8 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[Typed]) -> Typ
             return _case(arguments, types)
         case (("concat" | "||"), _):
             return _joined(types)
+        case "named_struct", _:
+            return _struct(arguments[::2], types[1::2])
         case (("extract" | "date_part"), [_, _]):
             return _part_of_time(arguments[0])
         case (("timestampadd"), [DataType() as moved, *_]):

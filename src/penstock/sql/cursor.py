@@ -59,6 +59,10 @@ class Stop(ParseError):
         self.mistake = mistake
 
 
+_OUTER_SIGN = (TokenType.L_PAREN, TokenType.PLUS, TokenType.R_PAREN)
+"""Oracle's `b.y(+)`, which sqlglot takes for a call."""
+
+
 class Cursor(SparkParser):
     """A sqlglot parser over the tokens of one statement of a script."""
 
@@ -269,7 +273,12 @@ class Cursor(SparkParser):
         if node is None or self._index == index:
             self._retreat(index)
             self.expected(what, hint=self._backticks(NOT_NAMES))
-        return Code(node, tuple(self._tokens[index : self._index]), self.stretch_from(index))
+        tokens = tuple(self._tokens[index : self._index])
+        for opening, sign, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
+            if (opening.token_type, sign.token_type, closing.token_type) == _OUTER_SIGN:
+                hint = "the stream that may be absent stands in an outer join: a LEFT JOIN b ON a.x = b.y"
+                self.refuse("an outer join by (+)", hint, Stretch(opening.start, closing.end + 1))
+        return Code(node, tokens, self.stretch_from(index))
 
     def condition(self) -> Code:
         """A condition."""

@@ -13,12 +13,15 @@ from typing import TypeGuard
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from penstock.errors import Refused
+from penstock.errors import QueryMistake, Refused
 from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.names import fold
 from penstock.sql.aggregate_calls import SPARK_AGGREGATES
 from penstock.sql.scope import Resolved, Scope
-from penstock.sql.terms import TERM_META, term_of
-from penstock.sql.tree import Code, QueryText, Stretch
+from penstock.sql.spark_functions import SPARK_FUNCTIONS
+from penstock.sql.struct_fields import wrong_field
+from penstock.sql.terms import NAME_META, TERM_META, term_of
+from penstock.sql.tree import Code, Name, QueryText, Stretch
 from penstock.sql.words import place_of, spelt, stretch_of, unwrapped
 
 _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
@@ -94,7 +97,7 @@ def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColum
     found = ResolvedColumns()
     for column in _column_nodes(node):
         resolved = scope.resolve(column)
-        if resolved is None:
+        if resolved is None or not _has_its_fields(column, resolved, scope):
             good = False
         else:
             found.by_node[id(column)] = resolved
@@ -104,8 +107,21 @@ def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColum
         if value is None:
             return None
         inside = {token.start: "" for token in subquery.meta["tokens_inside"]}
-        found.by_node[id(subquery)] = Resolved(value, False, {**inside, query.at.start: value.text})
+        found.by_node[id(subquery)] = Resolved(value, (), {**inside, query.at.start: value.text})
     return found if good else None
+
+
+def _has_its_fields(node: exp.Column, resolved: Resolved, scope: Scope) -> bool:
+    """Report a field that the type of a column does not have; True if there is none such."""
+    column = resolved.column
+    wrong = wrong_field(node, resolved.fields, column.type) if column.ends is None else None
+    if wrong is None:
+        return True
+    start = node.meta.get("start") or node.parts[0].meta.get("start", wrong.name.at.start)
+    before = scope.source.text[start : wrong.name.at.start].rstrip(" .)\n")
+    text = f"{before} has no field {wrong.name.text}" if wrong.known else f"{before} is {wrong.of}, which has no fields"
+    scope.report(text, wrong.name.at, scope.source.guess(wrong.name.text, wrong.known))
+    return False
 
 
 def subqueries_in(node: exp.Expr) -> list[exp.Select]:
@@ -177,6 +193,11 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
                 place_of(part) or at,
                 "aggregates stand in SELECT and HAVING, each over rows: SELECT count(*) AS n, 100 * sum(x) AS total …",
             )
+        elif (function := _unknown_function(part, scope)) is not None:
+            hint = scope.source.guess(function.text, SPARK_FUNCTIONS)
+            own = f"name a function of your own by --function {function.text}"
+            text = f"Spark has no function {function.text}"
+            scope.source.report(QueryMistake, text, function.at, hint=own if hint is None else f"{hint} Else {own}")
         elif isinstance(part, exp.In) and not any(part.args.get(k) for k in ("expressions", "field")):
             scope.report("IN needs at least one value", at)
         else:
@@ -187,6 +208,17 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
     for _ in node.walk(prune=wrong):
         pass
     return good
+
+
+def _unknown_function(part: exp.Expr, scope: Scope) -> Name | None:
+    """The function that a part calls, where neither Spark nor the session has one of that name."""
+    written = part.name if isinstance(part, exp.Anonymous) else part.meta.get(NAME_META)
+    known = scope.source.own_functions
+    if not isinstance(written, str) or known is None or isinstance(part.parent, exp.Dot):
+        return None
+    if written.lower() in SPARK_FUNCTIONS or fold(written) in known:
+        return None
+    return Name(written, Stretch(part.meta["start"], part.meta["end"] + 1)) if "start" in part.meta else None
 
 
 def _is_scalar_of(part: exp.Expr) -> bool:

@@ -23,7 +23,10 @@ from penstock.sql.tree import (
     FromPart,
     FromQuery,
     Name,
+    QueryBody,
     QueryText,
+    Select,
+    SetOperation,
     Values,
     WrittenJoin,
 )
@@ -273,6 +276,7 @@ class FromGrammar(HintGrammar):
         query = self.in_parentheses(self.query)
         window = self._stream_window()
         alias, columns = self._alias(window)
+        query = named_by_place(query) if columns else query
         return FromQuery(query, window, alias, columns, self.stretch_from(index))
 
     def _stream_window(self) -> RowsWindow | RangeWindow | None:
@@ -314,3 +318,21 @@ def with_names_for_queries(part: FromPart, taken: set[str] | None = None) -> Fro
         case FromItem(stream=stream, alias=alias):
             taken.add(fold((alias or stream).text))
             return part
+
+
+def named_by_place(query: QueryText) -> QueryText:
+    """A query whose columns are given names from without: `WITH t (a, b) AS (query)`."""
+    return replace(query, body=body_named_by_place(query.body))
+
+
+def body_named_by_place(body: QueryBody) -> QueryBody:
+    """The same of its SELECTs, or of what stands after a UNION."""
+    match body:
+        case QueryText():
+            return named_by_place(body)
+        case SetOperation():
+            return replace(body, left=body_named_by_place(body.left))
+        case Select():
+            return replace(body, items=tuple(replace(item, is_named_by_place=True) for item in body.items))
+        case Values():
+            return body

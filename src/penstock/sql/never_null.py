@@ -2,16 +2,23 @@
 
 Asked of the rows of a source, not of where it stands: on the side of an outer join that may be absent every column may
 be NULL, and whoever asks must mind that. A column of a block has a value if that of which it is made has one in every
-row of the block. Not claimed: expressions other than literals, aggregates other than counts.
+row of the block, and what is cut of a time that has one (`date_trunc`, `to_date`) has one too, as has such a column
+that was widened, and the least and the greatest of them in a group. Not claimed: expressions other than these and
+literals, aggregates other than these and counts.
 """
 
 from __future__ import annotations
 
 from penstock.model.clauses import GROUPINGS, Aggregate, Output, Source, TimeWindow, Union
-from penstock.model.expressions import ColumnRef, Expression, Literal
+from penstock.model.closed_groups import cut_of
+from penstock.model.expressions import Cast, ColumnRef, Expression, Literal
 from penstock.model.predicates import NullTest, Predicate, rejects_null
 from penstock.model.query import Query
 from penstock.model.schemes import Check, PrimaryKey
+from penstock.model.types import DataType, Kind
+
+_WHOLE = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
+"""Each has the values of those before it."""
 
 
 def never_null(source: Source, column: str) -> bool:
@@ -41,17 +48,41 @@ def _has_value(query: Query, output: Output) -> bool:
     match output.value:
         case TimeWindow():
             return True
+        case Aggregate(function="min" | "max" | "top", argument=ColumnRef() as ref) if query.group_by:
+            # Of the rows of a group, of which there is one at least; one without a time is in no window.
+            windows = [key.column for key in query.sure_keys if isinstance(key, TimeWindow)]
+            return ref in windows or _is_there(query, ref)
         case Aggregate(function=function):
             return function in ("count", "count_if", *GROUPINGS)
         case Expression(term=Literal(value=value)):
             return value is not None
-        case ColumnRef(alias=alias) as ref if alias in query.core:
-            held = query.holding(frozenset()).predicates
-            return any(rejects_null(p) and ref in p.columns for p in held) or never_null(
-                query.by_alias[alias], ref.column
-            )
+        case ColumnRef() as ref:
+            return _is_there(query, ref)
+        case Expression(term=Cast(value=ColumnRef() as ref, to=to)) if to is not None and _widens(query, ref, to):
+            return _is_there(query, ref)
+        case Expression() as expression if (cut := cut_of(expression)) is not None:
+            kind = query.type_of(cut.column)
+            return kind is not None and kind.is_instant and _is_there(query, cut.column)
         case _:
             return False
+
+
+def _is_there(query: Query, ref: ColumnRef) -> bool:
+    """Whether a column of a source has a value in every row of a query's answer."""
+    if ref.alias not in query.core:
+        return False
+    held = query.holding(frozenset()).predicates
+    return any(rejects_null(p) and ref in p.columns for p in held) or never_null(query.by_alias[ref.alias], ref.column)
+
+
+def _widens(query: Query, ref: ColumnRef, to: DataType) -> bool:
+    """Whether a cast of a column is one to a type that has all its values."""
+    kind = query.type_of(ref)
+    if kind is None:
+        return False
+    if to.kind is Kind.STRING:
+        return kind.is_key
+    return kind.kind in _WHOLE and to.kind in _WHOLE and _WHOLE.index(kind.kind) <= _WHOLE.index(to.kind)
 
 
 def _asks_for(predicate: Predicate, column: str) -> bool:

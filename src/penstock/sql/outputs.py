@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from penstock.errors import Refused
 from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scalar
-from penstock.model.expressions import ColumnRef, Expression, is_random
-from penstock.model.names import fold
+from penstock.model.expressions import Call, Cast, ColumnRef, Expression, is_random
+from penstock.model.names import fold, quoted
 from penstock.model.term_types import aggregate_type, output_type, type_of
 from penstock.model.types import DataType, Kind
 from penstock.records import record
@@ -28,9 +28,10 @@ from penstock.sql.formulas import Named, Value, bind_formula
 from penstock.sql.output_names import NamedOutput, with_names_of_their_own
 from penstock.sql.scope import Scope, Visible
 from penstock.sql.spark_names import spark_name
+from penstock.sql.struct_fields import fields_of
 from penstock.sql.terms import NAME_META, term_of
 from penstock.sql.time_windows import WindowReader, function_of, whole_window
-from penstock.sql.tree import AggregateCall, Code, OverAggregates, Select, SelectItem, Stretch
+from penstock.sql.tree import AggregateCall, Code, Name, OverAggregates, Select, SelectItem, Stretch
 from penstock.sql.words import unwrapped
 
 
@@ -204,6 +205,8 @@ class OutputBinder:
         # Spark's own name of what names an item before it tells of that.
         own = None if rows or named else self._own_name(item, item.code)
         name = item.alias.text if item.alias is not None else own
+        if name is None and item.is_named_by_place:
+            name = f"column of {item.at.start}"
         if name is None:
             if need_names:
                 hint = "add one: … AS name; which one Spark would give it is not known without Spark"
@@ -267,6 +270,8 @@ class OutputBinder:
             alias = next((known for known in self.scope.tables if fold(known) == wanted), None)
             if alias is None and wanted in self.scope.missing:
                 return []  # What is wrong with it is told where it stands.
+            if alias is None and (fields := self._fields(item, item.star_of)):
+                return fields
             if alias is None:
                 self.scope.report(
                     f"unknown stream or alias {item.star_of.text}",
@@ -281,6 +286,25 @@ class OutputBinder:
             for of, column in found
             if fold(column.name) not in left_out
         ]
+
+    def _fields(self, item: SelectItem, name: Name) -> list[NamedOutput]:
+        """`x.*` of a column that is a struct: its fields."""
+        before = len(self.scope.source.mistakes)
+        found = self.scope.resolve_parts([name])
+        self.scope.source.forget(before)
+        fields = () if found is None else fields_of(found.column.type)
+        if found is None or not fields:
+            return []
+        column = found.column
+        left_out = self._left_out(item, [field for field, _ in fields])
+        whole = column.value.term if isinstance(column.value, Expression) else column.value
+        made = []
+        for field, kind in fields:
+            term = Call("field", (whole,))
+            text = f"{column.text}.{quoted(field)}"
+            value = Expression(text, column.columns, term if kind is None else Cast(term, kind))
+            made += [NamedOutput(Output(field, value))] if fold(field) not in left_out else []
+        return made
 
     def _left_out(self, item: SelectItem, known: list[str]) -> set[str]:
         """The folded names of what `* EXCEPT (…)` leaves out."""

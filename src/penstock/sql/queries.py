@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.model.names import fold
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
-from penstock.sql.from_grammar import with_names_for_queries
+from penstock.sql.from_grammar import body_named_by_place, named_by_place, with_names_for_queries
 from penstock.sql.numbering_grammar import NumberingGrammar
 from penstock.sql.tree import (
     ELEMENT_FUNCTIONS,
@@ -80,7 +80,8 @@ class QueryGrammar(NumberingGrammar):
             self.expect_symbol(TokenType.R_PAREN, ") at the end of the view's declarations")
         self._comment()
         self.expect_words("AS", hint="write CREATE VIEW name AS SELECT …")
-        return CreateView(name, tuple(columns), tuple(elements), self.query(), self.stretch_from(index))
+        query = named_by_place(self.query()) if columns else self.query()
+        return CreateView(name, tuple(columns), tuple(elements), query, self.stretch_from(index))
 
     def _of_view(self) -> Name | Element:
         """A declaration of a view, or the name of a column of it."""
@@ -150,14 +151,15 @@ class QueryGrammar(NumberingGrammar):
             if not keeps_all:
                 self.words("DISTINCT")
             at = self.stretch_from(start)
-            body = SetOperation(kind, keeps_all, body, member(), at)
+            body = SetOperation(kind, keeps_all, body, body_named_by_place(member()), at)
         return body
 
     def _common_table(self) -> CommonTable:
         name = self.name("a name for the query")
         columns = self.names("columns") if self.ahead(TokenType.L_PAREN) else ()
         self.expect_words("AS", hint="write WITH name AS (SELECT …) SELECT … FROM name")
-        return CommonTable(name, columns, self.in_parentheses(self.query))
+        query = self.in_parentheses(self.query)
+        return CommonTable(name, columns, named_by_place(query) if columns else query)
 
     def _query_term(self) -> QueryBody:
         if self.ahead(TokenType.L_PAREN):

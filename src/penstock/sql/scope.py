@@ -24,6 +24,7 @@ from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 from penstock.records import record
 from penstock.sql.source import SourceText
+from penstock.sql.struct_fields import named
 from penstock.sql.tree import Name, QueryText, Stretch
 
 Scalars = Callable[["QueryText", Set[str]], "Visible | None"]
@@ -108,11 +109,17 @@ class NamedColumns:
 
 @record
 class Resolved:
-    """A column found: what it stands for, whether a field inside it is meant, and how its name is spelt out."""
+    """A column found: what it stands for, which field inside it is meant, and how its name is spelt out."""
 
     column: Visible
-    has_fields: bool
+    fields: tuple[Name, ...]
+    """One inside the other; none where the column itself is meant."""
     replaced: Mapping[int, str]
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether a field inside it is meant."""
+        return bool(self.fields)
 
 
 class Scope:
@@ -211,7 +218,7 @@ class Scope:
 
     def resolve(self, node: exp.Column) -> Resolved | None:
         """The column that a name means; None, and a mistake, if there is none."""
-        parts = [_name(part) for part in node.parts]
+        parts = [named(part) for part in node.parts]
         return self.resolve_parts(parts)
 
     def resolve_parts(self, parts: list[Name]) -> Resolved | None:
@@ -237,7 +244,7 @@ class Scope:
                     return None
                 if column.ends is not None and len(parts) > 2 and fold(parts[2].text) in _ENDS:
                     return self._end(column, parts, first)
-                return Resolved(column, len(parts) > 2, self._spelt_out(column, first, parts[1]))
+                return Resolved(column, tuple(parts[2:]), self._spelt_out(column, first, parts[1]))
         holders = self._holders(first.text)
         if len(holders) != 1:
             return None
@@ -246,7 +253,7 @@ class Scope:
             return None  # `x.a` is column a of the query's x, not a field of a plain column x inside EXISTS
         if column.ends is not None and len(parts) > 1 and fold(parts[1].text) in _ENDS:
             return self._end(column, parts, None)
-        return Resolved(column, len(parts) > 1, {first.at.start: column.text})
+        return Resolved(column, tuple(parts[1:]), {first.at.start: column.text})
 
     def _end(self, column: Visible, parts: list[Name], alias: Name | None) -> Resolved:
         """`v.w.start`, or `w.start`: an end of a window, which is a column of its own."""
@@ -256,7 +263,7 @@ class Scope:
         dots = [self.source.text.find(".", one.at.end) for one in ((name,) if alias is None else (alias, name))]
         gone = {**dict.fromkeys(dots, ""), name.at.start: "", end.at.start: ""}
         found = Visible(end.text, ref, column.end_type)
-        return Resolved(found, len(parts) > (2 if alias is None else 3), {**gone, parts[0].at.start: str(ref)})
+        return Resolved(found, tuple(parts[2 if alias is None else 3 :]), {**gone, parts[0].at.start: str(ref)})
 
     def _spelt_out(self, column: Visible, alias: Name, name: Name) -> dict[int, str]:
         """What takes the place of `alias.name`."""
@@ -344,8 +351,3 @@ def _has_fields(column: Visible) -> bool:
     if column.type is None:
         return isinstance(column.value, Expression)  # Spark knows.
     return column.type.kind in _WITH_FIELDS
-
-
-def _name(part: exp.Expr) -> Name:
-    start, end = part.meta.get("start", 0), part.meta.get("end", 0)
-    return Name(part.name, Stretch(start, end + 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -31,9 +31,12 @@ from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, Creat
 T = TypeVar("T")
 
 
-def parse_script(text: str, file: str = "<script>") -> Script:
-    """Read a script; raise ScriptErrors with all its mistakes if it has any."""
-    source = SourceText(text.removeprefix("\ufeff"), file)
+def parse_script(text: str, file: str = "<script>", own_functions: Collection[str] | None = None) -> Script:
+    """Read a script; raise ScriptErrors with all its mistakes if it has any.
+
+    `own_functions`: those that its session has beside Spark's own; left out, it may have any.
+    """
+    source = SourceText(text.removeprefix("\ufeff"), file, own_functions)
     statements = read_statements(source)
     broken = {
         kind: frozenset(fold(s.name) for s in statements if isinstance(s, BrokenDeclaration) and s.kind == kind)

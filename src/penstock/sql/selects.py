@@ -116,12 +116,14 @@ class QueryBinder:
         if named.block is None and not named.is_wrong and (rows := self._sets.all_rows(named)) is not None:
             environment, bodies, at = rows
             name = named.name.text if named.is_view else self.free_name(named.name.text)
-            named.block = self._sets.union(bodies, environment, name, at, names=named.columns, elements=named.elements)
+            named.block = self._sets.union(bodies, environment, name, at, named=named)
             named.is_wrong = named.block is None
         elif named.block is None and not named.is_wrong:
             query = self.bound(named)
             query = None if query is None else with_window_ends(query)
-            stream = None if query is None else self.stream_of(query, named.name.at, named.elements)
+            stream = (
+                None if query is None else self.stream_of(query, named.name.at, named.elements, is_view=named.is_view)
+            )
             if query is None or stream is None:
                 named.is_wrong = True
             else:
@@ -142,9 +144,12 @@ class QueryBinder:
             return None
         return None if query is None else with_names(query, named.columns, self.source)
 
-    def stream_of(self, query: Query, at: Stretch, elements: tuple[Element, ...] = ()) -> Stream | None:
-        """The answer of a block as a stream, of which something may be declared."""
-        return block_stream(query, elements=elements, at=at, source=self.source, known=self.declared)
+    def stream_of(
+        self, query: Query, at: Stretch, elements: tuple[Element, ...] = (), *, is_view: bool = False
+    ) -> Stream | None:
+        """The answer of a block as a stream, of which something may be declared where it is a view."""
+        stream = block_stream(query, elements=elements, at=at, source=self.source, known=self.declared)
+        return stream if is_view or stream is None else replace(stream, is_nameless=True)
 
     def free_name(self, wanted: str) -> str:
         """A name for a block that nothing else has."""

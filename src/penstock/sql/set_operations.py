@@ -6,6 +6,7 @@ over EXISTS and NOT EXISTS with all columns equal (`unions` says why).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import Refused
@@ -18,7 +19,7 @@ from penstock.sql.block_streams import declared_stream, with_names
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_parts import appending
 from penstock.sql.table_queries import stream_of_values
-from penstock.sql.tree import Element, Name, QueryBody, QueryText, SetOperation, Stretch, Values
+from penstock.sql.tree import Name, QueryBody, QueryText, SetOperation, Stretch, Values
 from penstock.sql.unions import all_equal, common_event_time, names_of, united, widened
 
 if TYPE_CHECKING:
@@ -88,24 +89,26 @@ class SetBinder:
         name: str,
         at: Stretch,
         *,
-        names: tuple[Name, ...] = (),
-        elements: tuple[Element, ...] = (),
+        named: NamedQuery | None = None,
     ) -> tuple[Union, Stream] | None:
-        """Queries as one stream of a name, with names for its columns if they are given."""
-        members = self._members(bodies, environment, name, at, names=names)
+        """Queries as one stream of a name; with names for its columns, and what is declared of it, if it is named."""
+        members = self._members(bodies, environment, name, at, names=() if named is None else named.columns)
         if members is None:
             return None
         stream = declared_stream(
             name,
             members[0][1].columns,
             common_event_time(members),
-            elements=elements,
+            elements=() if named is None else named.elements,
             at=at,
             source=self.source,
             known=self.queries.declared,
         )
+        if stream is None:
+            return None
         union = Union(tuple(Source(own, own.name, below=query) for query, own in members))
-        return None if stream is None else (union, stream)
+        is_view = named is not None and named.is_view
+        return union, stream if is_view else replace(stream, is_nameless=True)
 
     def _members(
         self,
@@ -124,7 +127,7 @@ class SetBinder:
             if query is not None and (names or members):
                 first = names or names_of(members[0][0], at)
                 query = query if len(first) != len(query.answer) else with_names(query, first, self.source)
-            stream = None if query is None else self.queries.stream_of(query, named.name.at, named.elements)
+            stream = None if query is None else self.queries.stream_of(query, named.name.at)
             if query is None or stream is None:
                 return None
             members.append((query, stream))

@@ -6,10 +6,10 @@ All mistakes of a script are reported at once: whoever finds one adds it here an
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from penstock.errors import Mistake, Place, ScriptErrors
-from penstock.model.names import nearest
+from penstock.model.names import fold, nearest
 from penstock.sql.tree import Stretch
 
 _MOST_GUESSES = 50
@@ -19,9 +19,11 @@ _MOST_GUESSES = 50
 class SourceText:
     """The text of one script, its file's name, and its mistakes."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, own_functions: Collection[str] | None = None) -> None:
         self.text = text
         self.file = file
+        self.own_functions = None if own_functions is None else frozenset(map(fold, own_functions))
+        """The functions that the session has beside Spark's own; None if that is not known, and it may have any."""
         self.mistakes: list[Mistake] = []
         self._said: set[tuple[Place, str]] = set()
         self._line_ends = [place for place, character in enumerate(text) if character == "\n"]

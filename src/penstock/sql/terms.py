@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 
 from sqlglot import exp
 
@@ -16,6 +17,7 @@ from penstock.model.expressions import UNREAD, Call, Cast, Expression, Literal, 
 from penstock.model.types import DataType, Kind
 from penstock.sql.constants import decimal_of, span_of
 from penstock.sql.scope import Resolved
+from penstock.sql.struct_fields import path_type
 from penstock.sql.tree import Stretch, TypeText
 from penstock.sql.types import data_type
 
@@ -56,7 +58,6 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Neg: "-",
     exp.Xor: "xor",
     exp.Between: "between",
-    exp.Bracket: "[]",
     exp.Case: "case",
     exp.If: "if",
 }
@@ -95,7 +96,14 @@ def term_of(
             found = columns[id(node)]
             value = found.column.value
             term = value.term if isinstance(value, Expression) else value
-            return Call("field", (term,)) if found.has_fields else term
+            return _typed(node, Call("field", (term,)), columns) if found.has_fields else term
+        case exp.Dot() if isinstance(node.expression, exp.Identifier):
+            return _typed(node, Call("field", (read(node.this),)), columns)
+        case exp.Bracket():
+            return _typed(node, Call("[]", tuple(map(read, _children(node)))), columns)
+        case exp.Struct() if all(isinstance(part, exp.PropertyEQ) for part in node.expressions):
+            pairs = ((Literal(part.name), read(part.expression)) for part in node.expressions)
+            return Call("named_struct", tuple(chain.from_iterable(pairs)))
         case exp.Literal() | exp.Boolean() | exp.Null() | exp.Var():
             return _literal(node)
         case exp.Interval():
@@ -130,6 +138,12 @@ def term_of(
             return Call(_name(node), tuple(map(read, _children(node))))
         case _:
             return _unread(node, columns)
+
+
+def _typed(node: exp.Expr, term: Term, columns: Mapping[int, Resolved]) -> Term:
+    """A field or an element, as what its declared type says it is: a cast to that changes nothing."""
+    kind = path_type(node, columns)
+    return term if kind is None else Cast(term, kind)
 
 
 def _unread(node: exp.Expr, columns: Mapping[int, Resolved]) -> Term:

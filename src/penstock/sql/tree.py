@@ -290,6 +290,7 @@ class SelectItem:
     """Where it is the number of a row in its partition."""
     without: tuple[Name, ...] = ()
     """`* EXCEPT (a, b)`: the columns that are left out."""
+    is_named_by_place: bool = False  # Its column is given a name from without.
 
 
 @record

@@ -28,6 +28,15 @@ def clocks(view: str, streams: str = A + B) -> list[tuple[str, str]]:
         ("SELECT a.t AS x, a.k FROM a GROUP BY CUBE (a.t, a.k)", []),
         ("SELECT window(a.t, 5).end AS x, a.k FROM a GROUP BY CUBE (window(a.t, 5), a.k)", []),
         ("SELECT a.t + 1 AS x FROM a", []),
+        ("SELECT a.k, max(a.t) AS x FROM a GROUP BY a.k, window(a.t, 5)", [("x", "a.t")]),
+        ("SELECT a.k, min_by(a.t, a.n) AS x FROM a GROUP BY a.k, window(a.t, 5)", [("x", "a.t")]),
+        (
+            "SELECT a.k, a.t FROM a QUALIFY ROW_NUMBER() OVER (PARTITION BY window(a.t, 5) ORDER BY a.n) = 1",
+            [("t", "a.t")],
+        ),
+        ("SELECT a.k, max(a.n) AS x FROM a GROUP BY a.k, window(a.t, 5)", []),
+        ("SELECT a.k, sum(a.t) AS x FROM a GROUP BY a.k, window(a.t, 5)", []),
+        ("SELECT a.k, max(a.t) AS x FROM a GROUP BY CUBE (a.k, window(a.t, 5))", []),
         ("SELECT a.k, b.n AS x FROM a, b WHERE a.t = b.n AND a.k = b.k", []),
     ],
 )

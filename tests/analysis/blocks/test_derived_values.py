@@ -75,3 +75,12 @@ def test_what_is_cut_of_a_time_that_is_never_null_never_is(select: str) -> None:
 )
 def test_groups_by_a_window_of_a_block_are_closed_by_its_start(select: str) -> None:
     assert penstock.check(penstock.parse(f"{RIDES} {select.replace('{}', BY_HOUR)};")).verdict == "bounded"
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"), [("min(ts)", "bounded"), ("max(ts)", "bounded"), ("max_by(ts, zone)", "undecided")]
+)
+def test_the_least_time_of_a_window_is_never_null(value: str, verdict: str) -> None:
+    groups = f"SELECT id, {value} AS t FROM rides GROUP BY id, window(ts, '1 hour')"
+    for query in (f"SELECT DISTINCT id, t FROM ({groups})", f"{groups} INTERSECT SELECT id, ts FROM rides"):
+        assert penstock.check(penstock.parse(f"{RIDES} {query};")).verdict == verdict

@@ -15,6 +15,8 @@ told it batch by batch.
   x.c itself: likewise. DISTINCT emits a row when it first comes, so the frontier below is its own.
 - A session of x.c likewise, when the frontier has passed its end: what is emitted later ends at the frontier or after
   it, and starts with the least start of the sessions that are open, or after it. That one moves on as sessions end.
+- A value of x.c that a group by a window of it picks (`max`, `min`, its first rows) lies in the window: it has the
+  clock of the window's start, in the type of x.c.
 - A cut of x.c (`date_trunc`, `to_date`: model/closed_groups.py) never falls while x.c does not: what is emitted later
   has the cut of the frontier, or a later one.
 - An unmatched row of an outer join or NOT EXISTS is emitted while its tuples are stored, as every other row is.
@@ -27,12 +29,13 @@ evicted instead of leaving; other expressions of ordered columns; cuts for which
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from penstock.analysis.closings.edges import order_text
 from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Claim, Finding, Means, Unclaimed
 from penstock.analysis.reasons import NotPromised, Promised, Reason
-from penstock.model.clauses import Output, TimeWindow
+from penstock.model.clauses import PICKS, TOP, Aggregate, Output, TimeWindow
 from penstock.model.closed_groups import Cut, clocks_of, cut_of
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.lineage import Origin
@@ -43,6 +46,10 @@ from penstock.model.types import Kind
 from penstock.records import record
 
 _LEAVE = (Means.STATELESS, Means.WINDOW, Means.PURGE)
+_PICK = ("min", "max", *PICKS, TOP)
+"""Aggregates that give one of the values that they are over."""
+_OF_ENDS = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT)
+"""The types that the ends of a window have: they are those of its column, but of a DATE or a smaller number."""
 
 
 @record
@@ -61,7 +68,8 @@ def derived_clocks(
     query: Query, known: Mapping[str, Origin], findings: Mapping[str, Finding]
 ) -> Iterator[tuple[Claim, FrontierClock] | Unclaimed]:
     """The columns of the answer that have a clock, each with why; of others that might have one, why not."""
-    for name, origin in (*known.items(), *cuts(query)):
+    picked = {name: window for name, window, _ in picked_in_windows(query)}
+    for name, origin in (*known.items(), *cuts(query), *picked.items()):
         ref = origin if isinstance(origin, ColumnRef) else origin.column
         doubts: list[Reason] = []
         for clock in _equal_clocks(query, ref):
@@ -69,7 +77,7 @@ def derived_clocks(
             if why is None:
                 window = origin if isinstance(origin, TimeWindow) else None
                 cut = origin if isinstance(origin, Cut) else None
-                because = _because(query, name, origin, clock, findings[clock.alias])
+                because = _because(query, name, origin, clock, findings[clock.alias], is_picked=name in picked)
                 scheme = Ordered(name, Frontier(), OnViolation(Policy.TRUST))
                 yield Claim(scheme, (because,)), FrontierClock(name, clock, window, cut)
                 break
@@ -89,6 +97,22 @@ def cuts(query: Query) -> Iterator[tuple[str, Cut]]:
         kind = query.type_of(cut.column)
         if kind is not None and (kind.kind is Kind.TIMESTAMP or (kind.kind is Kind.DATE and cut.gives_date)):
             yield shown.name, cut
+
+
+def picked_in_windows(query: Query) -> Iterator[tuple[str, TimeWindow, bool]]:
+    """The columns of the answer that are a value of a window's own column, with the start of that window.
+
+    And whether each has one: what is picked by another value has none where all of these are NULL.
+    """
+    windows = [key for key in query.sure_keys if isinstance(key, TimeWindow)]
+    for shown in query.answer:
+        value = shown.value if isinstance(shown, Output) else None
+        if not isinstance(value, Aggregate) or value.function not in _PICK:
+            continue
+        for window in windows:
+            kind = query.type_of(window.column)
+            if value.argument == window.column and kind is not None and kind.kind in _OF_ENDS:
+                yield shown.name, replace(window, end="start"), value.function not in PICKS
 
 
 def _equal_clocks(query: Query, ref: ColumnRef) -> Iterator[ColumnRef]:
@@ -133,9 +157,13 @@ def _recovers(scheme: object) -> bool:
     return policy is not None and policy.policy is Policy.RECOVER
 
 
-def _because(query: Query, name: str, origin: Origin | Cut, clock: ColumnRef, finding: Finding) -> Reason:
+def _because(
+    query: Query, name: str, origin: Origin | Cut, clock: ColumnRef, finding: Finding, *, is_picked: bool
+) -> Reason:
     assert isinstance(finding, Bounded)
     order = order_text(query.by_alias[clock.alias].stream, _orders(query, clock)[0])
+    if is_picked:
+        return Promised.PICKED_IN_WINDOW(name, clock, order, finding.bound)
     if isinstance(origin, TimeWindow) and origin.is_session:
         said = Promised.SESSION_ENDS if origin.end == "end" else Promised.SESSION_STARTS
         return said(name, clock, order, finding.bound)

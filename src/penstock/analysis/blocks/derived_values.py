@@ -4,8 +4,8 @@ A row of the answer carries columns of rows below, unchanged. What was true of t
 
 - conditions that hold in every row of the answer (WHERE, ON of inner joins, filters of a source), and what the WHERE
   of a source's stream says;
-- the ends of a window, which are never NULL: a row without a time is in none; nor is what is cut of a time that never
-  is (`date_trunc`);
+- the ends of a window, which are never NULL: a row without a time is in none; nor is the least or greatest time in
+  one, nor what is cut of a time that never is (`date_trunc`);
 - CHECK of a source that stands in every row;
 - COOCCURS, and FOLLOWS WITHIN a span: every match lies in the window whatever becomes of the rows, so long as the
   event time that they are about is the event time of the answer.
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from penstock.analysis.blocks.derived_clocks import cuts
+from penstock.analysis.blocks.derived_clocks import cuts, picked_in_windows
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Claim
 from penstock.analysis.reasons import Promised
@@ -54,6 +54,9 @@ def derived_conditions(facts: Facts, known: Mapping[str, Origin]) -> Iterator[Cl
     for name, origin in known.items():
         if isinstance(origin, TimeWindow):
             yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.WINDOW_HAS_ENDS(origin),))
+    for name, window, is_sure in picked_in_windows(query):
+        if is_sure:
+            yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.WINDOW_HAS_ENDS(window.whole),))
     for name, cut in cuts(query):
         if cut.column.alias in query.core and not facts.of().domain(cut.column).nullable:
             yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.CUT_OF_A_TIME(cut.column),))

@@ -59,6 +59,8 @@ figures: $(READY)
 	$(MAKE) picture
 	$(BIN)/penstock bench shapes --write-docs
 	$(BIN)/penstock bench skew --write-docs
+	$(BIN)/penstock bench scaling --write-docs
+	$(BIN)/penstock bench peers --write-docs
 	$(BIN)/penstock bench nexmark --write-docs
 
 picture: $(READY)

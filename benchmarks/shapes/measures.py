@@ -112,6 +112,14 @@ def run_ours(shape: Shape, size: Size, build: Path, cases: Sequence[tuple[int, i
             yield Run(shape.name, PENSTOCK, batches, watched, rows, _bytes_in(place / "checkpoint"), rows > 0)
 
 
+def run_one(shape: Shape, size: Size, data: Path, place: Path, system: str, *, heap: str = "8g") -> Watched:
+    """One system on files that are there; its answer is in `place`/out."""
+    given = _Given(shape, size, data, place, None)
+    if system == PENSTOCK:
+        return _penstock(given)[0]
+    return _spark(given, rocksdb=system == ROCKSDB, heap=heap)[0]
+
+
 @dataclass(frozen=True)
 class _Given:
     """What one system is given of a shape."""

@@ -1,0 +1,1 @@
+"""Other stream processors on the same join."""

@@ -147,8 +147,10 @@ def _read(folder: Path) -> Any:
     """What a peer wrote, as CSV with a header or without."""
     tables = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size):
-        has_header = file.read_bytes()[:2] == b"id"
-        options = pv.ReadOptions(column_names=None if has_header else list(NAMES))
+        first = file.read_bytes().partition(b"\n")[0]
+        # A header names the fee; what stands behind it is the peer's own.
+        others = [f"_{n}" for n in range(first.count(b",") + 1 - len(NAMES))]
+        options = pv.ReadOptions(column_names=[*NAMES, *others], skip_rows=int(b"fee" in first))
         types = pv.ConvertOptions(column_types={"id": pa.string(), "method": pa.string(), "fee": pa.int32()})
         tables.append(pv.read_csv(file, read_options=options, convert_options=types).select(list(NAMES)))
     empty = pa.table(

@@ -14,7 +14,7 @@ data, out = sys.argv[1:3]
 class Order(pw.Schema):
     """What is read of an order."""
 
-    id: str
+    number: str
     amount: float
     ts: str
 
@@ -28,14 +28,15 @@ class Payment(pw.Schema):
     ts: str
 
 
-FORM = "%Y-%m-%dT%H:%M:%SZ"
+FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
 orders, payments = (
-    pw.io.jsonlines.read(f"{data}/{name}", schema=schema, mode="static").with_columns(
+    pw.io.jsonlines.read(f"{data}/{name}", schema=schema, mode="static", json_field_paths=paths).with_columns(
         at=pw.this.ts.dt.strptime(FORM, contains_timezone=False)
     )
-    for name, schema in (("orders", Order), ("payments", Payment))
+    # `id` is a name of its own there.
+    for name, schema, paths in (("orders", Order, {"number": "/id"}), ("payments", Payment, None))
 )
 hour = pw.temporal.interval(pw.Duration(0), pw.Duration(hours=1))
-joined = orders.interval_join(payments, orders.at, payments.at, hour, orders.id == payments.order_id)
-pw.io.csv.write(joined.select(pw.left.id, pw.right.method, pw.right.fee), f"{out}/answer.csv")
+joined = orders.interval_join(payments, orders.at, payments.at, hour, orders.number == payments.order_id)
+pw.io.csv.write(joined.select(pw.left.number, pw.right.method, pw.right.fee), f"{out}/answer.csv")
 pw.run(monitoring_level=pw.MonitoringLevel.NONE)

@@ -31,7 +31,7 @@ def test_peers_get_the_same_rows_each_file_in_order(tmp_path: Path) -> None:
 
 def test_answers_are_read_with_a_header_and_without(tmp_path: Path) -> None:
     (tmp_path / "part-0").write_text("b,card,2\na,bank,1\n")
-    (tmp_path / "answer.csv").write_text('id,method,fee,time,diff\nc,"cash",3,0,1\n')
+    (tmp_path / "answer.csv").write_text('number,method,fee,time,diff\nc,"cash",3,0,1\n')
     assert _in_order(_read(tmp_path)).to_pylist() == [
         {"id": "a", "method": "bank", "fee": 1},
         {"id": "b", "method": "card", "fee": 2},

@@ -1,8 +1,8 @@
 """Would it bound INTERSECT and EXCEPT, if a time that they compare were never NULL?
 
 They hold NULL equal to NULL, so that columns which may both be NULL are compared by `<=>`: no key, and no clock passes
-a NULL. `CHECK (ts IS NOT NULL)` of the stream whose time it is makes an equality of it, by which rows leave. The check is
-of the streams below (`writable_fixes.origins`), of the first query of the two, or of both; it is offered where the
+a NULL. `CHECK (ts IS NOT NULL)` of the stream whose time it is makes an equality of it, by which rows leave. The check
+is of the streams below (`writable_fixes.origins`), of the first query of the two, or of both; it is offered where the
 verdict on the query that declares it is `bounded`.
 
 Preconditions: the verdict is not `bounded`. Not decided: other columns, which no clock passes.

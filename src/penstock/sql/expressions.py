@@ -44,6 +44,7 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Parameter, "a parameter", "write the value"),
     (exp.SessionParameter, "a parameter", "write the value"),
     (exp.Star, "*", "name the columns"),
+    (exp.Distinct, "DISTINCT", "it stands after SELECT, and in aggregates: count(DISTINCT x)"),
 )
 
 _AS_A_VALUE = (

@@ -207,6 +207,18 @@ def test_what_has_no_one_place_has_no_number(penstock: Run, script: Write) -> No
     assert (done.returncode, "c.ts BETWEEN q.t - INTERVAL 1 HOUR" in done.stderr) == (0, True)
 
 
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    text = "CREATE STREAM a (k BIGINT, ts TIMESTAMP, EVENT TIME ts); SELECT x.k FROM a AS x JOIN a AS y ON x.k = y.k;"
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "check", "/dev/stdin"],
+        input=text,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+
+
 def test_script_without_a_query_says_so(penstock: Run, script: Write) -> None:
     name = script(scripts.NO_QUERY)
     assert "No query" in penstock("check", name).stdout

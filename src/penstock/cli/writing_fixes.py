@@ -69,6 +69,8 @@ def with_places(file: Path, verdicts: Sequence[Verdict]) -> list[Verdict]:
     from penstock.compile import read_text  # noqa: PLC0415
 
     found: list[Verdict] = []
+    if not file.is_file():
+        return list(verdicts)  # A pipe, which is read once.
     for place, verdict in enumerate(verdicts):
         near = verdict.near
         if near is not None and near.has_length:

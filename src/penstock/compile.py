@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Strategy, Verdict, each_block
+from penstock.analysis.fixes_of_nulls import fixes_of_nulls
 from penstock.analysis.fixes_together import fixes_together
 from penstock.analysis.near_in_time import near_in_time
 from penstock.analysis.reasons import Notice, Told
@@ -72,7 +73,8 @@ def judged(query: Query) -> Verdict:
     if verdict.verdict == "bounded":
         return verdict
     verdict = with_writable_fixes(query, verdict)
-    return replace(verdict, near=near_in_time(query, verdict), together=fixes_together(query, verdict))
+    together = fixes_together(query, verdict) or fixes_of_nulls(query)
+    return replace(verdict, near=near_in_time(query, verdict), together=together)
 
 
 def plan(script: Script, query: str | None = None) -> Plan:

@@ -194,6 +194,26 @@ def test_a_function_of_the_users_own_is_named(penstock: Run, script: Write) -> N
     assert penstock("explain", file, "--function", "Mine").returncode == 0
 
 
+def test_what_has_no_one_place_has_no_number(penstock: Run, script: Write) -> None:
+    streams = "".join(f"CREATE STREAM {s} (k BIGINT, ts TIMESTAMP, EVENT TIME ts);" for s in "abc")
+    inner = "SELECT a.k{} FROM a JOIN b ON a.k = b.k AND a.ts = b.ts"
+    around = "SELECT q.k FROM ({}) AS q JOIN c ON c.k = q.k;"
+    file = script(streams + around.format(inner.format("")))
+    said = penstock("check", file).stdout
+    assert "by hand, where streams meet through a query" in said
+    file = script(streams + around.format(inner.format(", a.ts AS t")))
+    assert "by hand" not in penstock("check", file).stdout
+    done = penstock("check", file, "--fix", "1", "--within", "1 HOUR")
+    assert (done.returncode, "c.ts BETWEEN q.t - INTERVAL 1 HOUR" in done.stderr) == (0, True)
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    text = "CREATE STREAM a (k BIGINT, ts TIMESTAMP, EVENT TIME ts); SELECT x.k FROM a AS x JOIN a AS y ON x.k = y.k;"
+    command = [sys.executable, "-m", "penstock", "check", "/dev/stdin"]
+    done = subprocess.run(command, input=text, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
 def test_script_without_a_query_says_so(penstock: Run, script: Write) -> None:
     name = script(scripts.NO_QUERY)
     assert "No query" in penstock("check", name).stdout

@@ -531,3 +531,90 @@ QUALIFY ROW_NUMBER() OVER (PARTITION BY customer, date_trunc('HOUR', ts) ORDER B
 SELECT DISTINCT customer, window(ts, '10 minutes') AS w
 FROM clicks
 WHERE ms > 20;
+
+-- intersect_hours
+SELECT date_trunc('HOUR', ts) AS h, customer FROM orders
+INTERSECT
+SELECT date_trunc('HOUR', ts), customer FROM clicks;
+
+-- except_days
+SELECT to_date(ts) AS d, customer FROM clicks WHERE page = 'home'
+EXCEPT
+SELECT to_date(ts), customer FROM orders WHERE qty > 2;
+
+-- cut_meets_time
+SELECT o.id, h.n
+FROM orders o
+LEFT JOIN (SELECT window(ts, '5 minutes').start AS m, count(*) AS n FROM clicks GROUP BY window(ts, '5 minutes')) h ON date_trunc('MINUTE', o.ts) = h.m;
+
+-- struct_key
+SELECT o.id, c.page, o.addr.zip
+FROM orders o
+LEFT JOIN clicks c ON o.addr.city = c.page AND c.ts BETWEEN o.ts AND o.ts + INTERVAL 1 MINUTE;
+
+-- struct_distinct
+SELECT city, n FROM (SELECT addr.city AS city, window(ts, '10 minutes') AS w, count(DISTINCT addr.zip) AS n FROM orders GROUP BY addr.city, window(ts, '10 minutes'));
+
+-- struct_view
+CREATE VIEW seen AS SELECT DISTINCT addr.city AS city, attrs['color'] AS color, named_struct('a', qty, 'b', item) AS both, ts FROM orders;
+SELECT s.city, s.color, s.both.b AS item, c.ms FROM seen s JOIN clicks c ON c.page = s.city AND c.ts = s.ts;
+
+-- struct_star
+SELECT id, addr.* FROM orders WHERE addr.city IS NOT NULL;
+
+-- struct_union
+SELECT addr.city AS place, ts FROM orders WHERE addr IS NOT NULL UNION ALL SELECT page, ts FROM clicks WHERE ms > 50;
+
+-- top_joined
+SELECT p.order_id, t.item, t.ts AS first
+FROM payments p
+JOIN (SELECT id, item, ts FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY window(ts, '2 minutes'), id ORDER BY ts, item, qty, price) = 1) t ON t.id = p.order_id AND p.ts BETWEEN t.ts AND t.ts + INTERVAL 3 MINUTES;
+
+-- last_joined
+SELECT c.customer, c.page, l.last
+FROM clicks c
+LEFT JOIN (SELECT customer, max(ts) AS last, count(*) AS n FROM orders GROUP BY customer, window(ts, '3 minutes')) l ON l.customer = c.customer AND c.ts BETWEEN l.last AND l.last + INTERVAL 2 MINUTES;
+
+-- names_from_without
+WITH t (what, at) AS (SELECT substring_index(item, 'a', 1), ts FROM orders UNION ALL SELECT concat(page, '!', ms % 3), ts FROM clicks)
+SELECT what, at FROM t WHERE what <> '';
+
+-- union_widened
+SELECT qty AS n, price AS m, ts FROM orders UNION ALL SELECT ms, CAST(ms AS DECIMAL(12,3)), ts FROM clicks;
+
+-- exists_in_exists_or
+SELECT o.id FROM orders o WHERE EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES AND EXISTS (SELECT 1 FROM clicks c WHERE c.ts BETWEEN p.ts - INTERVAL 1 MINUTE AND p.ts AND (c.page = p.method OR c.ms > 90)));
+
+-- not_in_decimal
+SELECT o.id, o.price FROM orders o WHERE o.price IS NOT NULL AND o.price NOT IN (SELECT p.amount FROM payments p WHERE p.amount IS NOT NULL AND p.ts BETWEEN o.ts - INTERVAL 5 MINUTES AND o.ts + INTERVAL 5 MINUTES);
+
+-- using_full_star
+SELECT * FROM (SELECT id AS k, item, ts FROM orders) a FULL JOIN (SELECT order_id AS k, method, ts FROM payments) b USING (k, ts);
+
+-- grouping_nulls
+SELECT status, method, grouping(status) AS g, count(*) AS n, window(o.ts, '10 minutes').start AS w
+FROM orders o LEFT JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES
+GROUP BY GROUPING SETS ((status, method), (status), (method), ()), window(o.ts, '10 minutes');
+
+-- session_below_join
+SELECT s.customer, s.n, o.id
+FROM (SELECT customer, session_window(ts, '30 seconds').start AS b, session_window.end AS e, count(*) AS n FROM clicks GROUP BY customer, session_window(ts, '30 seconds')) s
+LEFT JOIN orders o ON o.customer = s.customer AND o.ts BETWEEN s.b AND s.e;
+
+-- lateral_alias_group
+SELECT window(ts, '10 minutes').start AS w, upper(coalesce(item, 'none')) AS it, sum(qty) AS q, q * 2 AS twice, count_if(price > 30) AS dear FROM orders GROUP BY upper(coalesce(item, 'none')), window(ts, '10 minutes') HAVING count(*) > 1;
+
+-- shadowed_names
+WITH orders AS (SELECT order_id AS id, amount AS price, ts FROM payments), payments AS (SELECT id, price, ts FROM orders WHERE price > 10) SELECT a.id, b.price FROM orders a JOIN payments b ON a.id = b.id AND a.ts = b.ts;
+
+-- arrays_in_conditions
+SELECT o.id, c.page FROM orders o JOIN clicks c ON array_contains(o.tags, c.page) AND c.ts BETWEEN o.ts AND o.ts + INTERVAL 2 MINUTES;
+
+-- map_in_left_join
+SELECT o.id, c.ms FROM orders o LEFT JOIN clicks c ON c.page = coalesce(o.attrs['color'], 'home') AND c.ts BETWEEN o.ts AND o.ts + INTERVAL 20 SECONDS;
+
+-- explode_group
+SELECT tag, count(*) AS n, window(ts, '10 minutes').start AS w FROM orders LATERAL VIEW explode(tags) t AS tag GROUP BY tag, window(ts, '10 minutes');
+
+-- tuple_in
+SELECT id FROM orders WHERE (status, qty) IN (('paid', 1), ('new', 2)) OR (item, qty) IN (('apple', 3));

@@ -80,3 +80,25 @@ def test_a_window_is_a_key_and_a_column_behind_the_others() -> None:
 def test_where_there_is_no_plain_place_nothing_is_guessed(select: str) -> None:
     with pytest.raises(UsageError, match="cannot be written for you"):
         with_conditions(_STREAMS + select, 0, [_NEAR])
+
+
+@pytest.mark.parametrize(
+    ("select", "changed"),
+    [
+        (
+            "SELECT q.k FROM (SELECT a.k, a.ts FROM a JOIN c ON a.k = c.k) AS q JOIN b ON b.k = q.k;",
+            "JOIN b ON b.k = q.k AND b.ts = q.ts;",
+        ),
+        ("WITH q AS (SELECT * FROM a JOIN c ON a.k = c.k) SELECT q.k FROM q, b;", None),
+        ("WITH q AS (SELECT a.ts AS `a t`, a.k FROM a, c) SELECT q.k FROM q, b;", "FROM q, b WHERE b.ts = q.`a t`;"),
+        ("SELECT q.k FROM (SELECT a.k FROM a JOIN c ON a.k = c.k) AS q JOIN b ON b.k = q.k;", None),
+        ("SELECT b.k FROM (SELECT k, ts AS t FROM b) AS b, a;", "AS b, a WHERE b.t = a.ts;"),
+    ],
+)
+def test_streams_that_meet_through_a_query_are_compared_by_what_it_gives(select: str, changed: str | None) -> None:
+    near = MoreCondition("", ("a", "b"), "b.ts = a.ts", ("a.ts", "b.ts"))
+    if changed is None:
+        with pytest.raises(UsageError):
+            with_conditions(f"{_STREAMS}{select}", 0, [near])
+    else:
+        assert with_conditions(f"{_STREAMS}{select}", 0, [near]).endswith(changed)

@@ -62,3 +62,9 @@ def test_the_most_that_any_place_asks_for_is_kept(text: str, most: list[list[int
 def test_one_place_without_a_limit_leaves_none(text: str) -> None:
     with pytest.raises(penstock.PenstockError, match="ROW_NUMBER\\(\\) of all rows"):
         kept(text)
+
+
+@pytest.mark.parametrize("query", ["WITH n (x, r) AS ({}) SELECT x FROM n", "SELECT n.x FROM ({}) AS n (x, r)"])
+def test_a_number_that_is_named_from_without_is_asked_for_by_that_name(query: str) -> None:
+    unnamed = "SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY ts) FROM s"
+    assert kept(f"{query.format(unnamed)} WHERE r <= 2") == [[2]]

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from penstock.analysis.finding import Fix
 from penstock.model.clauses import Source, Union
+from penstock.model.never_null import with_sure_pairs
 from penstock.model.query import Query
 from penstock.model.schemes import NamedTime
 from penstock.model.stream import Stream
@@ -28,7 +29,7 @@ class _Declaring:
 
     def query(self, query: Query) -> Query:
         sources, partners = (tuple(map(self.source, some)) for some in (query.sources, query.partners))
-        return replace(query, sources=sources, partners=partners)
+        return with_sure_pairs(replace(query, sources=sources, partners=partners))
 
     def source(self, source: Source) -> Source:
         stream = self.stream(source.stream)

@@ -264,6 +264,8 @@ class Verdict:
     """The streams that are the answers of several blocks."""
     near: NearInTime | None = field(default=None, compare=False, repr=False)
     """What of time would bound it, if the question allows for that (`analysis/near_in_time.py`)."""
+    by_hand: NearInTime | None = field(default=None, compare=False, repr=False)
+    """The same, where the text of the script has no one place for it."""
     together: tuple[Fix, ...] | None = field(default=None, compare=False, repr=False)
     """Where its states have fixes of their own: those that bound them all (`analysis/fixes_together.py`)."""
     job_fixes: tuple[tuple[str, ...], ...] | None = None

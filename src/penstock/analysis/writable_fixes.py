@@ -80,10 +80,10 @@ class _Writable:
             yield missing
         else:
             column = _about(scheme)
-            origins = None if column is None else _origins(self.blocks[name], column)
-            if origins is None:
+            below = None if column is None else origins(self.blocks[name], column)
+            if below is None:
                 yield None
-            for stream, own in origins or ():
+            for stream, own in below or ():
                 yield from _declared(stream, own, scheme)
 
     def _bounds(self, fix: Fix, alias: str, block: str) -> bool:
@@ -125,19 +125,19 @@ def _declared(stream: Stream, column: str, scheme: object) -> Iterator[Missing |
             yield stream.name, Check((NullTest(ColumnRef("", column), is_null=False),))
 
 
-def _origins(source: Source, column: str) -> list[tuple[Stream, str]] | None:
+def origins(source: Source, column: str) -> list[tuple[Stream, str]] | None:
     """The columns of streams and views that a column of a source is; None if it is none of theirs."""
     if not source.stream.is_nameless:
         own = source.stream.column(column)
         return None if own is None or own.of_query else [(source.stream, column)]
     match source.below:
         case Union(members=members):
-            each = [_origins(member, column) for member in members]
-            known = [origins for origins in each if origins is not None]
-            return [one for origins in known for one in origins] if len(known) == len(each) else None
+            each = [origins(member, column) for member in members]
+            known = [found for found in each if found is not None]
+            return [one for found in known for one in found] if len(known) == len(each) else None
         case Query() as query:
             ref = _origin(query, column)
-            return None if ref is None else _origins(query.by_alias[ref.alias], ref.column)
+            return None if ref is None else origins(query.by_alias[ref.alias], ref.column)
         case None:
             return None
 

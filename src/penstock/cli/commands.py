@@ -113,12 +113,12 @@ def check(
         if fix is not None:
             raise UsageError("--fix writes into scripts, not into jobs", hint="the report says what to write")
         return check_job(file, as_json, witness, shlex.split(args or ""))
+    from penstock.cli.writing_fixes import fixed, with_places  # noqa: PLC0415
+
     if args is not None:
         raise UsageError("--args is for a PySpark job, and this is a script")
-    verdicts = verdicts_of(load_quickly(file, function or ()))
+    verdicts = with_places(file, verdicts_of(load_quickly(file, function or ())))
     if fix is not None:
-        from penstock.cli.writing_fixes import fixed  # noqa: PLC0415
-
         verdicts = fixed(file, verdicts, fix, within, function or ())
     elif within is not None:
         raise UsageError("--within is the length of a fix", hint=f"penstock check {file} --fix 1 --within '1 HOUR'")

@@ -61,6 +61,24 @@ def fixed(
     complain("\n".join(difference(text, changed, str(file), Ink.of(sys.stderr))))
     _replace(file, changed)
     complain(f"fix {number} is written into {file}")
+    return with_places(file, found)
+
+
+def with_places(file: Path, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts, in which no condition on times has a number that has no one place in the script."""
+    from penstock.compile import read_text  # noqa: PLC0415
+
+    found: list[Verdict] = []
+    if not file.is_file():
+        return list(verdicts)  # A pipe, which is read once.
+    for place, verdict in enumerate(verdicts):
+        near = verdict.near
+        if near is not None and near.has_length:
+            try:
+                _with(read_text(file), near, place, None)
+            except UsageError:
+                verdict = replace(verdict, near=None, by_hand=near)  # noqa: PLW2901
+        found.append(verdict)
     return found
 
 
@@ -80,7 +98,11 @@ def _with(text: str, fix: Fix | NearInTime, query: int, length: Span | None) -> 
         apart = length or fix.apart
         more: list[MoreCondition | MoreKey] = [
             MoreCondition(
-                one.block, (one.ours.alias, one.theirs.alias), near_text(one, apart), one.meeting is Meeting.EXISTS
+                one.block,
+                (one.ours.alias, one.theirs.alias),
+                near_text(one, apart),
+                (str(one.ours), str(one.theirs)),
+                one.meeting is Meeting.EXISTS,
             )
             for one in fix.conditions
         ]

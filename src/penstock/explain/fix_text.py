@@ -87,8 +87,9 @@ def fix_lines(verdict: Verdict, first: int, ink: Ink) -> list[str]:
         return job_fix_lines(verdict.job_fixes, ink)
     found, without = shown_fixes(verdict)
     near = [] if verdict.near is None else [verdict.near]
+    by_hand = _by_hand(verdict, ink)
     if not found and not near:
-        return [*_headed(none_known(without), ink), *_budget(verdict, ink)] if without else []
+        return [*_headed(none_known(without), ink), *by_hand, *_budget(verdict, ink)] if without else []
     last = first + len(near) + sum(map(len, found)) - 1
     views = {block.name for block in verdict.blocks}
     is_whole = not without and len(found) <= 1
@@ -108,7 +109,16 @@ def fix_lines(verdict: Verdict, first: int, ink: Ink) -> list[str]:
         lines += ink.wrapped(remark, "    ")
     if without:
         lines += ink.wrapped(f"these alone do not bound the query: {none_known(without)}", "    ")
-    return [*lines, *_budget(verdict, ink)]
+    return [*lines, *by_hand, *_budget(verdict, ink)]
+
+
+def _by_hand(verdict: Verdict, ink: Ink) -> list[str]:
+    """What of time would bound the query, where nobody but the user can say where it goes."""
+    if verdict.by_hand is None:
+        return []
+    views = {block.name for block in verdict.blocks}
+    said = "by hand, where streams meet through a query: compare the times that it selects"
+    return [*ink.wrapped(said, "    "), *_near(verdict.by_hand, "       ", views, ink)]
 
 
 def _which(first: int, last: int, *, is_whole: bool) -> str:

@@ -44,6 +44,7 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Parameter, "a parameter", "write the value"),
     (exp.SessionParameter, "a parameter", "write the value"),
     (exp.Star, "*", "name the columns"),
+    (exp.Distinct, "DISTINCT", "it stands after SELECT, and in aggregates: count(DISTINCT x)"),
 )
 
 _AS_A_VALUE = (
@@ -239,6 +240,10 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return f"{negated}IN (SELECT …)", _instead_of(part, f"x {negated}IN (SELECT …)")
     if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
         return "EXISTS", _instead_of(part, "EXISTS (SELECT …)")
+    if isinstance(part, exp.Any | exp.All) and isinstance(part.this, exp.Query):
+        return f"{type(part).__name__.upper()} (SELECT …)", (
+            "Spark has none: for x = ANY (SELECT y …) write x IN (SELECT y …), else EXISTS (SELECT 1 … WHERE x > y)"
+        )
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):

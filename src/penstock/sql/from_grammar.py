@@ -276,7 +276,7 @@ class FromGrammar(HintGrammar):
         query = self.in_parentheses(self.query)
         window = self._stream_window()
         alias, columns = self._alias(window)
-        query = named_by_place(query) if columns else query
+        query, columns = named_by_place(query, columns) if columns else (query, columns)
         return FromQuery(query, window, alias, columns, self.stretch_from(index))
 
     def _stream_window(self) -> RowsWindow | RangeWindow | None:
@@ -320,16 +320,26 @@ def with_names_for_queries(part: FromPart, taken: set[str] | None = None) -> Fro
             return part
 
 
-def named_by_place(query: QueryText) -> QueryText:
-    """A query whose columns are given names from without: `WITH t (a, b) AS (query)`."""
-    return replace(query, body=body_named_by_place(query.body))
+def named_by_place(query: QueryText, names: tuple[Name, ...]) -> tuple[QueryText, tuple[Name, ...]]:
+    """A query whose columns are given names from without, `WITH t (a, b) AS (query)`, and those still to be given.
+
+    One that numbers rows is given them at once: it is by the name of the number that the first are asked for.
+    """
+    body = query.body
+    if isinstance(body, Select) and any(item.number is not None for item in body.items):
+        are_plain = all(item.code is not None and item.alias is None for item in body.items)
+        if are_plain and len(body.items) == len(names):
+            named = zip(body.items, names, strict=True)
+            items = tuple(replace(item, alias=name) for item, name in named)
+            return replace(query, body=replace(body, items=items)), ()
+    return replace(query, body=body_named_by_place(body)), names
 
 
 def body_named_by_place(body: QueryBody) -> QueryBody:
     """The same of its SELECTs, or of what stands after a UNION."""
     match body:
         case QueryText():
-            return named_by_place(body)
+            return replace(body, body=body_named_by_place(body.body))
         case SetOperation():
             return replace(body, left=body_named_by_place(body.left))
         case Select():

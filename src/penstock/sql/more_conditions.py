@@ -4,18 +4,21 @@ That is the ON of their join where there is one, the WHERE of an EXISTS for its 
 which gets one if it has none. A window of the groups is written behind their last key, and behind the last column, so
 that each row says which window it is of. Nothing else of the text changes.
 
-A place is found by the aliases that a SELECT names; where none or several do, nothing is guessed. Not decided: whether
+A place is found by the aliases that a SELECT names. Where two streams meet through a query in FROM, by WITH or as a
+view, it is that of the SELECT around, on the columns by which the query gives their times; where there is none, or
+several, nothing is guessed. Not decided: whether
 what is written suffices; who asks parses the text again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.errors import UsageError
-from penstock.model.names import fold
+from penstock.model.names import fold, quoted
 from penstock.records import record
 from penstock.sql.dialect import read_statements
 from penstock.sql.from_grammar import UNNAMED
@@ -39,11 +42,13 @@ from penstock.sql.tree import (
 
 @record
 class MoreCondition:
-    """A condition on two streams of a block, by their aliases; an empty name is the query itself."""
+    """A condition on the times of two streams of a block, by their aliases; an empty name is the query itself."""
 
     block: str
     aliases: tuple[str, str]
     text: str
+    times: tuple[str, str] = ("", "")
+    """The columns that it compares."""
     in_exists: bool = False
     """Whether the second is the stream of an EXISTS."""
 
@@ -77,10 +82,13 @@ def with_conditions(text: str, query: int, more: Sequence[MoreCondition | MoreKe
         if isinstance(statement, CreateView)
         for seen in _selects(statement.query, frozenset({fold(statement.name.text)}), frozenset())
     ]
+    named = {fold(s.name.text): s.query for s in statements if isinstance(s, CreateView)}
+    named |= {fold(c.name.text): c.query for c in written[query].query.common if not c.columns}
     added: list[tuple[int, str]] = []
     for one in more:
-        select = _place(one, own, views)
-        added += _key(select, one) if isinstance(one, MoreKey) else _condition(text, select, one)
+        met = _met_above(one, own, named) if isinstance(one, MoreCondition) else None
+        select, asked = met or (_place(one, own, views), one)
+        added += _key(select, asked) if isinstance(asked, MoreKey) else _condition(text, select, asked)
     # What is written in one place keeps its order.
     for place, words in sorted(added, key=lambda pair: -pair[0]):
         text = text[:place] + words + text[place:]
@@ -108,6 +116,73 @@ def _place(one: MoreCondition | MoreKey, own: Iterable[_Seen], views: Iterable[_
         detail="streams that meet through a view, or under an alias that several SELECTs have, are yours to place",
         hint=f"compare the times where they meet, a view's own where it selects one: {one.text}",
     )
+
+
+def _met_above(
+    one: MoreCondition, own: Iterable[_Seen], named: Mapping[str, QueryText]
+) -> tuple[Select, MoreCondition] | None:
+    """The SELECT in which two streams meet of which one or both stand in a query in its FROM that gives their times.
+
+    And the condition on what it calls them; None where there is no one such SELECT.
+    """
+    found: list[tuple[Select, MoreCondition]] = []
+    for seen in own if all(one.times) else ():
+        leaves = list(_leaves(seen.select.source))
+        both = [_named_above(leaves, alias, time, named) for alias, time in zip(one.aliases, one.times, strict=True)]
+        (first, second) = both
+        if first is None or second is None or first[0] == second[0]:
+            continue
+        text = one.text
+        for time, (alias, column) in zip(one.times, (first, second), strict=True):
+            text = text.replace(time, f"{quoted(alias)}.{quoted(column)}")
+        if text != one.text:
+            found.append((seen.select, replace(one, text=text, aliases=(first[0], second[0]))))
+    return found[0] if len(found) == 1 and not one.in_exists else None
+
+
+def _named_above(
+    leaves: Sequence[FromItem | FromQuery], alias: str, time: str, named: Mapping[str, QueryText]
+) -> tuple[str, str] | None:
+    """What a column of a stream is called beside these parts of FROM: an alias, and a name."""
+    column = time.rpartition(".")[2].strip("`")
+    found: list[tuple[str, str]] = []
+    for leaf in leaves:
+        own = next(_aliases(leaf))
+        query = leaf.query if isinstance(leaf, FromQuery) else named.get(fold(leaf.stream.text))
+        if query is None:
+            found += [(alias, column)] if own == fold(alias) else []
+        elif not (isinstance(leaf, FromQuery) and leaf.columns):
+            given = _given_out(query, None if own == fold(alias) else alias, time, named)
+            found += [] if given is None else [(leaf.alias.text if leaf.alias is not None else own, given)]
+    return found[0] if len(found) == 1 else None
+
+
+def _given_out(query: QueryText, alias: str | None, time: str, named: Mapping[str, QueryText]) -> str | None:
+    """The name of the column of a query that is a column of a stream in its FROM, or further below.
+
+    Without an alias: of the only stream there, which goes by the query's own.
+    """
+    body: QueryBody = query
+    while isinstance(body, QueryText):
+        body = body.body
+    if not isinstance(body, Select):
+        return None
+    leaves = list(_leaves(body.source))
+    only = next(_aliases(leaves[0])) if len(leaves) == 1 else None
+    inside = None if alias is None and only is None else _named_above(leaves, alias or only or "", time, named)
+    if inside is None:
+        return None
+    for item in body.items:
+        if item.code is None:
+            # Of several streams a name may stand twice.
+            is_of = len(leaves) == 1 if item.star_of is None else fold(item.star_of.text) == fold(inside[0])
+            if is_of and fold(inside[1]) not in {fold(name.text) for name in item.without}:
+                return inside[1]
+        elif isinstance(item.code.node, exp.Column) and fold(item.code.node.name) == fold(inside[1]):
+            of = item.code.node.table
+            if fold(of) == fold(inside[0]) or (not of and len(leaves) == 1):
+                return item.alias.text if item.alias is not None else inside[1]
+    return None
 
 
 def _by_hand(why: str, text: str) -> UsageError:

@@ -22,6 +22,7 @@ from penstock.records import record
 from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of
+from penstock.sql.cursor import Stop
 from penstock.sql.dialect import read_expression
 from penstock.sql.expressions import bind_column, bind_node, subqueries_in
 from penstock.sql.formulas import Named, Value, bind_formula
@@ -228,7 +229,10 @@ class OutputBinder:
         calls = item.over.calls if item.over is not None else ()
         aggregates = {call.at.start: call for call in calls if isinstance(call, AggregateCall)}
         read = partial(read_expression, self.scope.source)
-        return spark_name(code.tokens, aggregates, read, self._type_of)
+        try:
+            return spark_name(code.tokens, aggregates, read, self._type_of)
+        except Stop:
+            return None  # An argument that is no expression by itself: what is wrong with it is told elsewhere.
 
     def _type_of(self, node: exp.Expr) -> DataType | None:
         """The type of a part of an item; None where it is not known."""

@@ -80,8 +80,9 @@ class QueryGrammar(NumberingGrammar):
             self.expect_symbol(TokenType.R_PAREN, ") at the end of the view's declarations")
         self._comment()
         self.expect_words("AS", hint="write CREATE VIEW name AS SELECT …")
-        query = named_by_place(self.query()) if columns else self.query()
-        return CreateView(name, tuple(columns), tuple(elements), query, self.stretch_from(index))
+        query, names = self.query(), tuple(columns)
+        query, names = named_by_place(query, names) if names else (query, names)
+        return CreateView(name, names, tuple(elements), query, self.stretch_from(index))
 
     def _of_view(self) -> Name | Element:
         """A declaration of a view, or the name of a column of it."""
@@ -159,7 +160,8 @@ class QueryGrammar(NumberingGrammar):
         columns = self.names("columns") if self.ahead(TokenType.L_PAREN) else ()
         self.expect_words("AS", hint="write WITH name AS (SELECT …) SELECT … FROM name")
         query = self.in_parentheses(self.query)
-        return CommonTable(name, columns, named_by_place(query) if columns else query)
+        query, columns = named_by_place(query, columns) if columns else (query, columns)
+        return CommonTable(name, columns, query)
 
     def _query_term(self) -> QueryBody:
         if self.ahead(TokenType.L_PAREN):

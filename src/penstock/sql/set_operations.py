@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from penstock.errors import Refused
 from penstock.model.clauses import Output, Source, Union
 from penstock.model.expressions import ColumnRef
+from penstock.model.never_null import all_equal
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, Leaf
 from penstock.model.stream import Stream
@@ -20,7 +21,7 @@ from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_parts import appending
 from penstock.sql.table_queries import stream_of_values
 from penstock.sql.tree import Name, QueryBody, QueryText, SetOperation, Stretch, Values
-from penstock.sql.unions import all_equal, common_event_time, names_of, united, widened
+from penstock.sql.unions import common_event_time, names_of, united, widened
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
@@ -77,7 +78,8 @@ class SetBinder:
         if members is None:
             return None
         one, other = (appending(Source(stream, stream.name, below=query)) for query, stream in members)
-        existence = Existence(other, written.kind == "EXCEPT", all_equal(one, other))
+        pairs = zip((c.name for c in one.stream.columns), (c.name for c in other.stream.columns), strict=True)
+        existence = Existence(other, written.kind == "EXCEPT", all_equal(one, other, pairs))
         outputs = tuple(Output(column.name, ColumnRef(one.alias, column.name)) for column in one.stream.columns)
         block = Block(Leaf(one.alias), outputs, existences=(existence,), distinct=True)
         return self.queries.built(name, (one,), block, written.at, sink)

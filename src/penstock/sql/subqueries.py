@@ -21,6 +21,7 @@ from penstock.errors import Refused
 from penstock.model.clauses import Output
 from penstock.model.expressions import ColumnRef, Expression, Literal
 from penstock.model.names import fold
+from penstock.model.never_null import never_null
 from penstock.model.predicates import Predicate, aliases_of, conjunct, conjunction, rejects_null
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
@@ -31,7 +32,6 @@ from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.from_clause import AskedOfJoins, FromBinder
 from penstock.sql.from_parts import Part, Sources
 from penstock.sql.inlining import plain_select
-from penstock.sql.never_null import never_null
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.shared_columns import equality

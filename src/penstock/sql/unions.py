@@ -15,15 +15,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.errors import QueryMistake
-from penstock.model.clauses import Output, Source
-from penstock.model.expressions import Call, Cast, ColumnRef, Expression
+from penstock.model.clauses import Output
+from penstock.model.expressions import Cast, ColumnRef, Expression
 from penstock.model.names import fold
-from penstock.model.predicates import Comparison, Op, Predicate, Residual
 from penstock.model.query import Query
 from penstock.model.stream import Column, Stream
 from penstock.model.term_types import common_type
 from penstock.model.types import DataType
-from penstock.sql.never_null import never_null
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Name, QueryBody, SetOperation, Stretch
 
@@ -114,16 +112,3 @@ def widened(members: list[tuple[Query, Stream]], at: Stretch, source: SourceText
         columns = tuple(Column(c.name, kind) for c, kind in zip(stream.columns, types, strict=True))
         found.append((cast, replace(stream, columns=columns)))
     return found
-
-
-def all_equal(one: Source, other: Source) -> tuple[Predicate, ...]:
-    """That all columns of two blocks are equal, NULL to NULL."""
-    found: list[Predicate] = []
-    for mine, theirs in zip(one.stream.columns, other.stream.columns, strict=True):
-        left, right = ColumnRef(one.alias, mine.name), ColumnRef(other.alias, theirs.name)
-        if never_null(one, mine.name) or never_null(other, theirs.name):
-            found.append(Comparison(left, Op.EQ, right))
-        else:
-            term = Call("<=>", (left, right))
-            found.append(Residual(Expression(f"{left} <=> {right}", (left, right), term), skeleton=term))
-    return tuple(found)

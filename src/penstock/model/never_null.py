@@ -5,14 +5,20 @@ be NULL, and whoever asks must mind that. A column of a block has a value if tha
 row of the block, and what is cut of a time that has one (`date_trunc`, `to_date`) has one too, as has such a column
 that was widened, and the least and the greatest of them in a group. Not claimed: expressions other than these and
 literals, aggregates other than these and counts.
+
+INTERSECT and EXCEPT ask whether columns are equal, NULL to NULL (`<=>`): where one of the two is never NULL, `=` says
+the same, and is a key.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from penstock.model.clauses import GROUPINGS, Aggregate, Output, Source, TimeWindow, Union
 from penstock.model.closed_groups import cut_of
-from penstock.model.expressions import Cast, ColumnRef, Expression, Literal
-from penstock.model.predicates import NullTest, Predicate, rejects_null
+from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal
+from penstock.model.predicates import Comparison, NullTest, Op, Predicate, Residual, rejects_null
 from penstock.model.query import Query
 from penstock.model.schemes import Check, PrimaryKey
 from penstock.model.types import DataType, Kind
@@ -39,6 +45,52 @@ def never_null(source: Source, column: str) -> bool:
             return True
     conditions = (*source.stream.where, *source.where)
     return any(rejects_null(p) and any(ref.column == column for ref in p.columns) for p in conditions)
+
+
+def all_equal(one: Source, other: Source, columns: Iterable[tuple[str, str]]) -> tuple[Predicate, ...]:
+    """That columns of two sources are equal, NULL to NULL: by `=` where one of the two is never NULL."""
+    found: list[Predicate] = []
+    for mine, theirs in columns:
+        left, right = ColumnRef(one.alias, mine), ColumnRef(other.alias, theirs)
+        if never_null(one, mine) or never_null(other, theirs):
+            found.append(Comparison(left, Op.EQ, right))
+        else:
+            term = Call("<=>", (left, right))
+            found.append(Residual(Expression(f"{left} <=> {right}", (left, right), term), skeleton=term))
+    return tuple(found)
+
+
+def unsure_pairs(query: Query) -> list[tuple[ColumnRef, ColumnRef]]:
+    """The columns that INTERSECT and EXCEPT compare by `<=>`, since both may be NULL."""
+    pairs = []
+    for existence in query.block.existences:
+        for predicate in existence.condition:
+            match predicate:
+                case Residual(expression=Expression(term=Call("<=>", (ColumnRef() as left, ColumnRef() as right)))):
+                    pairs.append((left, right))
+                case _:
+                    pass
+    return pairs
+
+
+def with_sure_pairs(query: Query) -> Query:
+    """The query over sources of which more is known: pairs by `=` of which one column now is never NULL."""
+    if not unsure_pairs(query):
+        return query
+    existences = tuple(
+        replace(e, source=query.by_alias[e.source.alias], condition=tuple(_surer(query, p) for p in e.condition))
+        for e in query.block.existences
+    )
+    return query.with_block(replace(query.block, existences=existences), query.sources)
+
+
+def _surer(query: Query, predicate: Predicate) -> Predicate:
+    match predicate:
+        case Residual(expression=Expression(term=Call("<=>", (ColumnRef() as left, ColumnRef() as right)))):
+            one, other = (query.by_alias[ref.alias] for ref in (left, right))
+            return all_equal(one, other, [(left.column, right.column)])[0]
+        case _:
+            return predicate
 
 
 def _has_value(query: Query, output: Output) -> bool:

@@ -122,7 +122,7 @@ def test_it_goes_on_from_its_checkpoint(bench: Bench, monkeypatch: pytest.Monkey
             query.stop()
             one.handle = SimpleNamespace(
                 isActive=False,
-                recentProgress=query.recentProgress,
+                _jsq=query._jsq,
                 exception=lambda: HASTE,
                 status=query.status,
                 stop=query.stop,

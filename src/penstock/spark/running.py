@@ -27,6 +27,7 @@ from penstock.spark.malformed import malformed_counts
 from penstock.spark.quarantine_sinks import Drain
 from penstock.spark.rewritten_query import counting_metrics, seen_in
 from penstock.spark.stream import Assembled
+from penstock.spark.told_progress import ToldProgress
 
 
 @dataclass
@@ -58,6 +59,7 @@ class Running:
     """What is asked of the files of each batch."""
     looked_at: int = -1
     """The last batch whose files were."""
+    told: ToldProgress = field(default_factory=ToldProgress)
 
     @property
     def held(self) -> dict[str, int]:
@@ -79,7 +81,7 @@ def batches_seen(query: Query, plan: Plan, assembled: Assembled, handle: Streami
 def take_progress(one: Running, metrics: TextIO | None, follow: Follower | None) -> None:
     """Take note of the batches that Spark has told of since the last time: write them, and tell who follows."""
     assert one.handle is not None
-    for progress in one.handle.recentProgress:
+    for progress in one.told.since_then(one.handle):
         if "addBatch" in progress["durationMs"]:  # Else it tells that it waits for that batch.
             _look_at_files(one, progress["batchId"])
         if progress["batchId"] <= one.seen or one.assembled.observation not in progress["observedMetrics"]:

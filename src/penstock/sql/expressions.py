@@ -195,10 +195,10 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
                 "aggregates stand in SELECT and HAVING, each over rows: SELECT count(*) AS n, 100 * sum(x) AS total …",
             )
         elif (function := _unknown_function(part, scope)) is not None:
-            hint = scope.source.guess(function.text, SPARK_FUNCTIONS)
+            close = scope.source.guess(function.text, SPARK_FUNCTIONS)
             own = f"name a function of your own by --function {function.text}"
             text = f"Spark has no function {function.text}"
-            scope.source.report(QueryMistake, text, function.at, hint=own if hint is None else f"{hint} Else {own}")
+            scope.source.report(QueryMistake, text, function.at, hint=own if close is None else f"{close} Else {own}")
         elif isinstance(part, exp.In) and not any(part.args.get(k) for k in ("expressions", "field")):
             scope.report("IN needs at least one value", at)
         else:

@@ -3,7 +3,8 @@
 `python -m tests.spark.function_names`
 
 They are those of SHOW SYSTEM FUNCTIONS of every version that Penstock runs on, of which the newest has them all, and
-those that Spark's grammar knows and does not list; run it once a newer one is supported. `tests/spark/test_spark_functions.py` asks the Spark at hand.
+those that Spark's grammar knows and does not list. Run it once a newer one is supported;
+`tests/spark/test_spark_functions.py` asks the Spark at hand.
 """
 
 from __future__ import annotations

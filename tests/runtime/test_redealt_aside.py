@@ -89,7 +89,10 @@ def test_what_was_emitted_under_several_outer_joins_is_known_wherever_its_rows_l
         contradicted += made.metrics["contradicted"]
         if tables is not None:
             run.rescale((2, 1, 5, 4)[number])
-    answer = Counter((n, n if n in in_t else None, n if n in in_u else None) for n in every) + Counter([(50, 50, 50)])
+    answer: Counter[tuple[int | None, ...]] = Counter(
+        (n, n if n in in_t else None, n if n in in_u else None) for n in every
+    )
+    answer[50, 50, 50] = 1
     assert not answer - given
     # Each s was given alone before its matches came, and some of them with one match before the other.
     assert (given - answer).total() == contradicted > len(in_t)

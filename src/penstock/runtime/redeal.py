@@ -33,6 +33,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.cell import Cell
 from penstock.runtime.columns.row_values import row_hashes
 from penstock.runtime.discarded.cold_segments import ColdSegments
+from penstock.runtime.discarded.emitted_rows import EmittedRows
 from penstock.runtime.group.stage import GroupStage
 from penstock.runtime.input.gate import WaitingRoom
 from penstock.runtime.input.grid import Grid, Line
@@ -108,7 +109,7 @@ def redealt_cells(plan: Plan, stores: Sequence[Store], before: Grid, after: Grid
             deal_piles(way, [tables_of(cell)[path] for cell in old], [tables_of(cell)[path] for cell in new], stored)
     if works_anew(plan):
         known = {alias: _stored_or_aside(ways, old, alias) for alias in plan.aliases}
-        deal_emitted(ways, *([cell.doubted_rows.emitted for cell in cells] for cells in (old, new)), known)
+        deal_emitted(ways, _emitted(old), _emitted(new), known)
     if plan.evict is not None:
         deal_account(ways, old, new)
     for cell in new:
@@ -188,6 +189,10 @@ def _alias_of(above: Sequence[Component]) -> str:
 
 def _stored(ways: Ways, before: Sequence[Cell], alias: str) -> Segment | None:
     return together([s for cell in before for s in cell.synopses[alias].segments], ways.of_rows(alias))
+
+
+def _emitted(cells: Sequence[Cell]) -> list[EmittedRows]:
+    return [cell.doubted_rows.emitted for cell in cells if cell.doubted_rows.emitted is not None]
 
 
 def _stored_or_aside(ways: Ways, before: Sequence[Cell], alias: str) -> Segment | None:

@@ -83,9 +83,9 @@ def _found(plan: Node, texts: ExpressionTexts) -> dict[int, LeafWindow]:
             if kind(below) == "AttributeReference" and number_of(below) in found:
                 found[number_of(one)] = found[number_of(below)]
             elif kind(below) == "GetStructField" and kind(below.child()) == "AttributeReference":
-                window = found.get(number_of(below.child()))
-                if window is not None:
-                    found[number_of(one)] = replace(window, start=number_of(one), field=int(below.ordinal()))
+                whole = found.get(number_of(below.child()))
+                if whole is not None:
+                    found[number_of(one)] = replace(whole, start=number_of(one), field=int(below.ordinal()))
     return found
 
 

@@ -20,7 +20,7 @@ from penstock.plan.plan import Plan, SourcePlan
 from penstock.runtime.budget.shares import bucket_counts, is_shared_by_key
 from penstock.runtime.columns.codes import Bools, Ints, codes
 from penstock.runtime.input.batch import HOME, INDEX, Chunk, numbered
-from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.grid import Grid, Line
 from penstock.runtime.input.headers import Header, header_of
 from penstock.runtime.input.split_keys import Split
 from penstock.runtime.input.wire_columns import belongs, clustered_columns, keys_of, promise_columns, shipped_columns
@@ -86,19 +86,10 @@ class Routing:
 
     def rows(self, source: SourcePlan, rows: Any) -> Shares:
         """Each row goes to every cell that it may be part of a result in."""
-        lines = self.grid.lines(self.plan, source.alias, None, rows)
         shipped = rows.select([*shipped_columns(self.plan, source.alias), INDEX])
+        lines = self.grid.lines(self.plan, source.alias, None, rows)
         # In every chunk or in none, for a cell puts those of a batch together.
-        has_homes = self.grid.copies(self.plan, source.alias)
-        found: dict[int, list[Any]] = {}
-        for line in lines:
-            part = shipped if line.rows is None else shipped.take(pa.array(line.rows))
-            for offset in line.offsets:
-                home = pa.array(np.full(part.num_rows, offset == 0))
-                marked = part.append_column(HOME, home) if has_homes else part
-                for cell, share in split_by_cell(marked, line.base + offset):
-                    found.setdefault(cell, []).append(share)
-        return [(cell, shares[0] if len(shares) == 1 else _in_order(shares)) for cell, shares in found.items()]
+        return _shares(shipped, lines, has_homes=self.grid.copies(self.plan, source.alias))
 
     def keys(self, source: SourcePlan, names: list[str], indexed: Any, chosen: Any) -> Shares:
         """Each key goes along its line of cells, which may hold a partner, but not where the row itself goes.
@@ -139,13 +130,7 @@ class Routing:
     def punctuations(self, number: int, made: Any) -> Shares:
         """Each goes along its line of cells, which may hold a row that it closes."""
         promise = self.plan.promises[number]
-        found: dict[int, list[Any]] = {}
-        for line in self.grid.lines(self.plan, promise.alias, frozenset(promise.columns), made):
-            part = made if line.rows is None else made.take(pa.array(line.rows))
-            for offset in line.offsets:
-                for cell, share in split_by_cell(part, line.base + offset):
-                    found.setdefault(cell, []).append(share)
-        return [(cell, shares[0] if len(shares) == 1 else _in_order(shares)) for cell, shares in found.items()]
+        return _shares(made, self.grid.lines(self.plan, promise.alias, frozenset(promise.columns), made))
 
     def by_key(self, routed: Mapping[str, Shares]) -> dict[str, tuple[int, ...]]:
         """How many rows fall into each bucket of keys, where cells share a budget by that."""
@@ -161,6 +146,19 @@ class Routing:
             for cell, rows in shares:
                 counts[cell] += rows.num_rows
         return tuple(counts)
+
+
+def _shares(table: Any, lines: list[Line], *, has_homes: bool = False) -> Shares:
+    """The rows of each cell, in their order; where there are copies, with what says which of them is at home."""
+    found: dict[int, list[Any]] = {}
+    for line in lines:
+        part = table if line.rows is None else table.take(pa.array(line.rows))
+        for offset in line.offsets:
+            home = pa.array(np.full(part.num_rows, offset == 0))
+            marked = part.append_column(HOME, home) if has_homes else part
+            for cell, share in split_by_cell(marked, line.base + offset):
+                found.setdefault(cell, []).append(share)
+    return [(cell, shares[0] if len(shares) == 1 else _in_order(shares)) for cell, shares in found.items()]
 
 
 def _in_order(shares: list[Any]) -> Any:

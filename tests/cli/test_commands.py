@@ -150,7 +150,7 @@ def test_run_wants_settings_as_pairs_and_a_query(penstock: Run, script: Write) -
 
 def _with_load(body: str, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `check` with a load that does something else: the only way to raise what never should be raised."""
-    code = f"import sys, os\nimport penstock.compile as c\ndef load(path):\n    {body}\nc.load = load\n"
+    code = f"import sys, os\nimport penstock.compile as c\ndef load(path, **_):\n    {body}\nc.load = load\n"
     code += "from penstock.cli import main\nmain()"
     return subprocess.run(
         [sys.executable, "-c", code, "check", script],

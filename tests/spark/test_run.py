@@ -221,9 +221,9 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
         (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING delta OPTIONS (path 'x')") + JOIN, 2, "io.delta"),
         (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING foreachBatch") + JOIN, 2, "no format"),
         (PLAIN.replace("path '{out}'", "path '{out}', partitionBy 'm, day'") + JOIN, 2, "partitionBy names day"),
-        (PLAIN + JOIN.replace("WHERE", "WHERE nosuch(s.n) AND"), 1, "nosuch"),
-        (PLAIN + JOIN.replace("t.n AS m", "nosuch(t.n) AS m"), 1, "nosuch"),
-        (PLAIN.replace("t (k BIGINT", "t (more INT AS (nosuch(k)), k BIGINT") + JOIN, 1, "nosuch"),
+        (PLAIN + JOIN.replace("WHERE", "WHERE nosuch(s.n) AND"), 2, "nosuch"),
+        (PLAIN + JOIN.replace("t.n AS m", "nosuch(t.n) AS m"), 2, "nosuch"),
+        (PLAIN.replace("t (k BIGINT", "t (more INT AS (nosuch(k)), k BIGINT") + JOIN, 2, "nosuch"),
     ],
 )
 def test_refused_before_anything_starts(bench: Bench, script: str, code: int, says: str) -> None:

@@ -68,8 +68,9 @@ _NUMBERS = [
     *(f"{f}({one})" for f in ("abs", "ceil", "floor", "round") for one in _PAIRS),
 ]
 _ARRAYS = ["split(s, ',')", "array(1, 2)", "array(i, l)", "array(m, n)", "array(s, v)", "array(z)", "split(s, ',')[0]"]
-_KNOWN = [*_NUMBERS, *(e.strip() for e in _OTHERS.split(";")), *_ARRAYS]
-_UNCLAIMED = ["s + 1", "coalesce(s, i)", "NULL", "struct(i, l)", "map(s, i)", "array(NULL)"]
+_STRUCTS = ["struct(i, l)", "named_struct('a', i, 'b', s)"]
+_KNOWN = [*_NUMBERS, *(e.strip() for e in _OTHERS.split(";")), *_ARRAYS, *_STRUCTS]
+_UNCLAIMED = ["s + 1", "coalesce(s, i)", "NULL", "map(s, i)", "array(NULL)"]
 _AGGREGATES = [
     *(f"{f}({c})" for f in ("sum", "avg", "min", "max", "count", "median") for c in _PAIRS),
     *("count(*)", "count(DISTINCT s)", "min(s)", "max(z)", "min(y)", "sum(i * 2)", "avg(m + 1)", "sum(l + 0.5)"),

@@ -36,7 +36,7 @@ from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.emitted_rows import EmittedRows
 from penstock.runtime.group.stage import GroupStage
 from penstock.runtime.input.gate import WaitingRoom
-from penstock.runtime.input.grid import Grid, Line
+from penstock.runtime.input.grid import CellLine, Grid
 from penstock.runtime.input.split_keys import KeyTally, may_be_spread, most_split
 from penstock.runtime.join.sides import WaitingSide
 from penstock.runtime.promise.clustered import ClusteredWatch
@@ -124,11 +124,11 @@ def redealt_buckets(plan: Plan, stores: Sequence[Store], buckets: int, groups: t
     after = [GroupStage.restore(plan, stores[0]) for _ in range(buckets)]
     names = before[0].others if groups is None else groups
 
-    def by_group(segment: Segment) -> list[Line]:
+    def by_group(segment: Segment) -> list[CellLine]:
         if not names:
-            return [Line(None, np.zeros(len(segment), np.int64), (0,))]
+            return [CellLine(None, np.zeros(len(segment), np.int64), (0,))]
         hashed = row_hashes(segment.table.select(list(names)))
-        return [Line(None, (hashed % np.uint64(buckets)).astype(np.int64), (0,))]
+        return [CellLine(None, (hashed % np.uint64(buckets)).astype(np.int64), (0,))]
 
     _follow(before, after)
     _move(before, after, lambda _: RowsWay(by_group))

@@ -23,7 +23,7 @@ from penstock.plan.dealing import dealt_columns
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.columns.row_values import numbers
-from penstock.runtime.input.grid import Grid, Line
+from penstock.runtime.input.grid import CellLine, Grid
 from penstock.runtime.join.rows import ABSENT
 from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.segment import Segment
@@ -33,7 +33,7 @@ from penstock.runtime.state.segment import Segment
 class RowsWay:
     """Where the rows of one table go."""
 
-    where: Callable[[Segment], list[Line]]
+    where: Callable[[Segment], list[CellLine]]
     names: Callable[[Segment], list[Ints]] | None = None
     """Numbers by which copies are told to be one row; None where there are none."""
     has_homes: bool = False
@@ -63,11 +63,11 @@ class Ways:
     def _along(self, alias: str, columns: frozenset[str] | None, names: Callable[[Segment], list[Ints]]) -> RowsWay:
         is_copied = self.before.copies(self.plan, alias, columns)
 
-        def where(segment: Segment) -> list[Line]:
+        def where(segment: Segment) -> list[CellLine]:
             if segment.table.num_columns:
                 return self.after.lines(self.plan, alias, columns, segment.table)
             # A table without columns does not know how many rows it has, and is of a stream without a key.
-            return [Line(None, np.zeros(len(segment), np.int64), self.after.offsets(self.after.cut_axes))]
+            return [CellLine(None, np.zeros(len(segment), np.int64), self.after.offsets(self.after.cut_axes))]
 
         return RowsWay(where, names if is_copied else None, has_homes=columns is None)
 
@@ -76,7 +76,7 @@ class Ways:
         assert not self.after.splits, "rows that wait over several streams are of joins whose keys are not split"
         known = {alias: self._coordinates(alias, rows) for alias, rows in stored.items() if rows is not None}
 
-        def where(segment: Segment) -> list[Line]:
+        def where(segment: Segment) -> list[CellLine]:
             return self._by_tuples([(alias, segment.codes(alias)) for alias in aliases], known)
 
         return RowsWay(where, lambda segment: [segment.codes(alias) for alias in aliases])
@@ -88,7 +88,7 @@ class Ways:
 
     def _by_tuples(
         self, named: list[tuple[str, Ints]], known: Mapping[str, tuple[Ints, dict[int, Ints]]]
-    ) -> list[Line]:
+    ) -> list[CellLine]:
         found = np.zeros(len(named[0][1]), np.int64)
         free = np.zeros((len(found), len(self.after.cut_axes)), np.bool_)
         for number, axis in enumerate(self.after.cut_axes):
@@ -104,7 +104,7 @@ class Ways:
         for pattern in np.unique(free, axis=0):
             rows = np.flatnonzero((free == pattern).all(axis=1))
             open_axes = [axis for axis, is_free in zip(self.after.cut_axes, pattern, strict=True) if is_free]
-            lines.append(Line(rows, found[rows], self.after.offsets(open_axes)))
+            lines.append(CellLine(rows, found[rows], self.after.offsets(open_axes)))
         return lines
 
 
@@ -169,7 +169,7 @@ def dealt(whole: Segment | None, way: RowsWay, cells: int) -> list[Segment | Non
     return found
 
 
-def _share(lines: Sequence[Line], cell: int) -> tuple[Ints, Bools]:
+def _share(lines: Sequence[CellLine], cell: int) -> tuple[Ints, Bools]:
     """The rows that go to a cell, in their order, and which of them are at home there."""
     rows, homes = [], []
     for line in lines:

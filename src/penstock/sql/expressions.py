@@ -17,9 +17,9 @@ from penstock.errors import QueryMistake, Refused
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.sql.aggregate_calls import SPARK_AGGREGATES
+from penstock.sql.declared_fields import wrong_field
 from penstock.sql.scope import Resolved, Scope
 from penstock.sql.spark_functions import SPARK_FUNCTIONS
-from penstock.sql.struct_fields import wrong_field
 from penstock.sql.terms import NAME_META, TERM_META, term_of
 from penstock.sql.tree import Code, Name, QueryText, Stretch
 from penstock.sql.words import place_of, spelt, stretch_of, unwrapped

@@ -23,13 +23,13 @@ from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of
 from penstock.sql.cursor import Stop
+from penstock.sql.declared_fields import fields_of
 from penstock.sql.dialect import read_expression
 from penstock.sql.expressions import bind_column, bind_node, subqueries_in
 from penstock.sql.formulas import Named, Value, bind_formula
 from penstock.sql.output_names import NamedOutput, with_names_of_their_own
 from penstock.sql.scope import Scope, Visible
 from penstock.sql.spark_names import spark_name
-from penstock.sql.struct_fields import fields_of
 from penstock.sql.terms import NAME_META, term_of
 from penstock.sql.time_windows import WindowReader, function_of, whole_window
 from penstock.sql.tree import AggregateCall, Code, Name, OverAggregates, Select, SelectItem, Stretch

@@ -23,8 +23,8 @@ from penstock.model.names import fold, quoted
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 from penstock.records import record
+from penstock.sql.declared_fields import named
 from penstock.sql.source import SourceText
-from penstock.sql.struct_fields import named
 from penstock.sql.tree import Name, QueryText, Stretch
 
 Scalars = Callable[["QueryText", Set[str]], "Visible | None"]

@@ -16,8 +16,8 @@ from sqlglot import exp
 from penstock.model.expressions import UNREAD, Call, Cast, Expression, Literal, Term
 from penstock.model.types import DataType, Kind
 from penstock.sql.constants import decimal_of, span_of
+from penstock.sql.declared_fields import path_type
 from penstock.sql.scope import Resolved
-from penstock.sql.struct_fields import path_type
 from penstock.sql.tree import Stretch, TypeText
 from penstock.sql.types import data_type
 

@@ -34,7 +34,7 @@ Cells = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Line:
+class CellLine:
     """Rows that go to cells as many steps apart."""
 
     rows: Ints | None
@@ -74,7 +74,7 @@ class Grid:
     def _strides(self) -> tuple[int, ...]:
         return tuple(prod(self.shares[axis + 1 :]) for axis in range(len(self.shares)))
 
-    def lines(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> list[Line]:
+    def lines(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> list[CellLine]:
         """The cells of each row, or of what is said of some columns of it; rows of split keys by themselves."""
         return [
             replace(self.line(plan, alias, columns, part, split), rows=rows)
@@ -105,11 +105,11 @@ class Grid:
 
     def line(
         self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any, split: Split | None = None
-    ) -> Line:
+    ) -> CellLine:
         """The cells of rows that are all of keys of one split, or of keys that are not split."""
         fixed = self.along(plan, alias, columns, table, split)
         base = sum(fixed.values(), start=np.zeros(table.num_rows, np.int64))
-        return Line(None, base, self.offsets(axis for axis in self.cut_axes if axis not in fixed))
+        return CellLine(None, base, self.offsets(axis for axis in self.cut_axes if axis not in fixed))
 
     @property
     def cut_axes(self) -> list[int]:

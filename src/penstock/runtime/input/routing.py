@@ -20,7 +20,7 @@ from penstock.plan.plan import Plan, SourcePlan
 from penstock.runtime.budget.shares import bucket_counts, is_shared_by_key
 from penstock.runtime.columns.codes import Bools, Ints, codes
 from penstock.runtime.input.batch import HOME, INDEX, Chunk, numbered
-from penstock.runtime.input.grid import Grid, Line
+from penstock.runtime.input.grid import CellLine, Grid
 from penstock.runtime.input.headers import Header, header_of
 from penstock.runtime.input.split_keys import Split
 from penstock.runtime.input.wire_columns import belongs, clustered_columns, keys_of, promise_columns, shipped_columns
@@ -148,7 +148,7 @@ class Routing:
         return tuple(counts)
 
 
-def _shares(table: Any, lines: list[Line], *, has_homes: bool = False) -> Shares:
+def _shares(table: Any, lines: list[CellLine], *, has_homes: bool = False) -> Shares:
     """The rows of each cell, in their order; where there are copies, with what says which of them is at home."""
     found: dict[int, list[Any]] = {}
     for line in lines:

@@ -33,6 +33,8 @@ def without_zips(path: list[str]) -> list[str]:
 
 if __name__ == "__main__":
     sys.path[:] = without_zips(sys.path)
+    # Else each worker reads the tables of those zips again as it starts.
+    sys.path_importer_cache.clear()
     from pyspark.daemon import manager
 
     with suppress(ImportError):  # A worker that lacks something says so itself, where Spark tells it.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -37,18 +36,15 @@ from penstock.spark.hadoop_path import worker_folder
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
-from penstock.spark.parquet_files import reads_files
 from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine_sinks import drains_of, into_of
+from penstock.spark.query_settings import decodes_all, settings_of_its_kind
 from penstock.spark.running import Follower, Running, take_progress
 from penstock.spark.segment_files import SETTING, least_bytes
 from penstock.spark.session import (
     CHILDREN_OF_JVM,
     FEW_ROWS_IN_JVM,
-    ON_HEAP,
     PARTITIONS,
-    PROVIDER,
-    ROCKSDB,
     spark_log,
     start_session,
 )
@@ -58,7 +54,6 @@ from penstock.spark.stream import (
     NO_CELLS,
     PURGE,
     TRIGGER,
-    Assembled,
     assemble,
     audited,
     audited_share,
@@ -116,7 +111,7 @@ def run_script(
     written = [*sinks.values(), *(sink for _, sink in quarantines)]
     require_apart(script, [plan for _, plan in plans], written, options.checkpoint)
     quiet_errors()
-    few = FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else CHILDREN_OF_JVM
+    few = FEW_ROWS_IN_JVM if decodes_all(script, [plan for _, plan in plans], conf) else CHILDREN_OF_JVM
     listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}
     spark = start_session("penstock", {**few, **listing, **conf})
     if PARTITIONS not in conf:
@@ -183,7 +178,7 @@ def _run(
                     remove_uncommitted(one.checkpoint.spark, partial(may_have, sinks[one.query.name]))
 
         def start(one: Running) -> None:
-            with _store_of_its_kind(spark, one, options.conf):
+            with settings_of_its_kind(spark, script, one, options.conf):
                 _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
@@ -226,16 +221,6 @@ def _end(running: Sequence[Running], go: Callable[[], None]) -> None:
     for one in ending:
         assert one.checkpoint is not None
         one.checkpoint.confirm_end()
-
-
-def _decodes_all(script: Script, plans: Sequence[tuple[Query, Plan]], conf: Mapping[str, str]) -> bool:
-    """Whether the packer decodes every stream of every query."""
-    return all(
-        plan.rewriting is None and reads_files(plan, stream, conf.get)
-        for _, plan in plans
-        for name in plan.read_streams
-        if (stream := script.stream(name)) is not None
-    )
 
 
 def _drain(spark: SparkSession, one: Running) -> None:
@@ -321,32 +306,6 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
         one.handle = writer.start()
     except SPARK_ERRORS as error:
         raise _failure(one, error) from error
-
-
-@contextmanager
-def _store_of_its_kind(spark: SparkSession, one: Running, conf: Mapping[str, str]) -> Iterator[None]:
-    """Where the state of a query that starts meanwhile lies, and in how many tasks, unless the user says so."""
-    few = one.plan.rewriting is not None and not one.plan.rewriting.group_names
-    if PARTITIONS not in conf:
-        cores = spark.sparkContext.defaultParallelism
-        spark.conf.set(PARTITIONS, str(1 if few else _partitions(one.assembled, cores)))
-    on_heap = few and PROVIDER not in conf
-    if on_heap:
-        # A few counts are stored and opened in no time on the heap; one that goes on keeps the store it has.
-        spark.conf.set(PROVIDER, ON_HEAP)
-    try:
-        yield
-    finally:
-        if on_heap:
-            spark.conf.set(PROVIDER, ROCKSDB)
-
-
-def _partitions(assembled: Assembled, cores: int) -> int:
-    """The tasks that the cells of a query are dealt to as it starts; of one that goes on Spark keeps the number.
-
-    A task costs more than a cell: a store that is opened, a worker that is spoken to.
-    """
-    return min(assembled.cells or cores, cores)
 
 
 _HASTE = "Python worker failed to connect back"

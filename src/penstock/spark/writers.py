@@ -27,7 +27,7 @@ def writer_of(assembled: Assembled, sink: Sink | None, query: Query) -> DataStre
         return answer.writeStream.foreachBatch(upserting(answer, sink, query))
     if sink.storage.format.lower() == KAFKA:
         return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
-    if packed is not None and writes_columns(answer, packed, sink):
+    if packed is not None and writes_packed(assembled, sink):
         files = files_of(answer, packed, sink, assembled.run)
         return files.writeStream.foreachBatch(entering(answer, sink, assembled.run))
     given = dict(option_values(sink.storage))
@@ -42,3 +42,8 @@ def writer_of(assembled: Assembled, sink: Sink | None, query: Query) -> DataStre
             )
     writer = answer.writeStream.format(sink.storage.format).options(**given)
     return writer.partitionBy(*(known[fold(column)] for column in columns)) if columns else writer
+
+
+def writes_packed(assembled: Assembled, sink: Sink) -> bool:
+    """Whether the workers write an answer as they packed it, so that Spark sees none of its rows."""
+    return not sink.key and writes_columns(assembled.answer, assembled.packed, sink)

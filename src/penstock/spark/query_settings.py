@@ -1,0 +1,74 @@
+"""What Spark is told as a query starts, by what kind of query it is; a setting of the user's own wins.
+
+A query keeps the settings that its session has when it starts, so they are set for that moment and taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from penstock.model.script import Script
+from penstock.plan.plan import Plan
+from penstock.spark.parquet_files import reads_files
+from penstock.spark.running import Running
+from penstock.spark.session import ON_HEAP, PARTITIONS, PROVIDER
+from penstock.spark.stream import Assembled
+from penstock.spark.writers import writes_packed
+
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Spark writes Java for what it evaluates, in every batch and in many a task anew, and then finds it compiled.
+
+Where it sees but packed rows, a few a batch, that was a tenth of what its JVM did.
+"""
+
+
+@contextmanager
+def settings_of_its_kind(spark: SparkSession, script: Script, one: Running, conf: Mapping[str, str]) -> Iterator[None]:
+    """While a query starts: where its state lies, in how many tasks, and whether Spark compiles what it evaluates."""
+    wanted = {name: value for name, value in _wanted(spark, script, one, conf).items() if name not in conf}
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, had in before.items():
+            if had is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, had)
+
+
+def decodes_all(script: Script, plans: Sequence[Plan], conf: Mapping[str, str]) -> bool:
+    """Whether the packer decodes every stream of every query."""
+    return all(
+        plan.rewriting is None and reads_files(plan, stream, conf.get)
+        for plan in plans
+        for name in plan.read_streams
+        if (stream := script.stream(name)) is not None
+    )
+
+
+def _wanted(spark: SparkSession, script: Script, one: Running, conf: Mapping[str, str]) -> dict[str, str]:
+    cores = spark.sparkContext.defaultParallelism
+    if one.plan.rewriting is not None and not one.plan.rewriting.group_names:
+        # A few counts are stored and opened in no time on the heap; one that goes on keeps the store it has.
+        return {PARTITIONS: "1", PROVIDER: ON_HEAP}
+    settings = {PARTITIONS: str(_partitions(one.assembled, cores))}
+    sink = script.sink(one.query.sink) if one.query.sink is not None else None
+    # Between blocks Spark may evaluate something on every row.
+    is_packed = sink is not None and len(one.assembled.plans) == 1 and writes_packed(one.assembled, sink)
+    if is_packed and decodes_all(script, [one.plan], conf):
+        settings |= _INTERPRETED
+    return settings
+
+
+def _partitions(assembled: Assembled, cores: int) -> int:
+    """The tasks that the cells of a query are dealt to as it starts; of one that goes on Spark keeps the number.
+
+    A task costs more than a cell: a store that is opened, a worker that is spoken to.
+    """
+    return min(assembled.cells or cores, cores)

@@ -1,7 +1,8 @@
 """A cell may take over what another object of it has derived, however old, and even of an attempt that failed.
 
 Spark hands a cell to another worker and back, and does a batch again that failed. Whatever a worker still has of the
-cell from before, with what it derives from that the answers are those of a cell that was never handed on.
+cell from before, with what it derives from that the answers are those of a cell that was never handed on; and so they
+are if it holds its rows where they were written.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ def test_answers_are_those_of_a_cell_that_was_never_handed_on(seed: int, query: 
         for name in changes.delete:
             entries.pop(name, None)
         entries.update(changes.put)
+        if random.random() < 0.5:
+            handed.rest_on(changes.put)
 
 
 @pytest.mark.parametrize("values", [["p", "q", "r"], ["p", "q", "s"]])

@@ -16,12 +16,12 @@ _OFF = ("false", "NO_CODEGEN")
 
 
 @pytest.mark.parametrize(
-    ("script", "conf", "expected"),
+    ("given", "expected"),
     [
-        (PAIRS, {}, _OFF),
-        (PAIRS, {_CODEGEN[0]: "true"}, ("true", "NO_CODEGEN")),
-        (PAIRS.replace("s.n,", "s.n + 1 AS n,"), {}, None),
-        (PAIRS.replace("USING parquet OPTIONS (path '{data}/s'", "USING json OPTIONS (path '{data}/none'"), {}, None),
+        ((PAIRS, {}), _OFF),
+        ((PAIRS, {_CODEGEN[0]: "true"}), ("true", "NO_CODEGEN")),
+        ((PAIRS.replace("s.n,", "s.n + 1 AS n,"), {}), None),
+        ((PAIRS.replace("USING parquet OPTIONS (path '{data}/s'", "USING json OPTIONS (path '{data}/none'"), {}), None),
     ],
     ids=["columns alone", "as the user says", "an expression in SELECT", "a stream that Spark decodes"],
 )
@@ -29,19 +29,19 @@ def test_spark_compiles_only_where_it_sees_rows(
     bench: Bench,
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
-    script: str,
-    conf: dict[str, str],
+    given: tuple[str, dict[str, str]],
     expected: tuple[str, str] | None,
 ) -> None:
+    script, conf = given
     for stream in ("s", "t"):
         bench.write(stream, [{"k": 1, "n": 10}, {"k": 2, "n": 20}], KN)
     (bench.folder / "data" / "none").mkdir(parents=True)
     before, seen = _settings(spark), []
     start = DataStreamWriter.start
 
-    def noted(writer: Any, *given: Any, **named: Any) -> Any:
+    def noted(writer: Any, *rest: Any, **named: Any) -> Any:
         seen.append(_settings(spark))
-        return start(writer, *given, **named)
+        return start(writer, *rest, **named)
 
     monkeypatch.setattr(DataStreamWriter, "start", noted)
     ran = bench.run(script, conf=conf)

@@ -360,6 +360,10 @@ class Cell(Component):
         """What changed since the last save."""
         return self._state.save()
 
+    def rest_on(self, entries: Entries) -> None:
+        """Hold the rows that were just saved where these entries are."""
+        self._state.rest_on(entries)
+
     @classmethod
     def restore(
         cls,

@@ -9,6 +9,7 @@ their module's cache would be new in every task.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
@@ -24,7 +25,7 @@ from penstock.spark.cache import WarmCache
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import CELLS
 from penstock.spark.entry_places import placed, whole_store
-from penstock.spark.segment_files import LEAST_BYTES, SegmentFiles
+from penstock.spark.segment_files import LEAST_BYTES, SegmentFile, SegmentFiles
 from penstock.spark.stored_entries import StoredEntries
 from penstock.spark.worker import settle
 from penstock.spark.worker_files import WorkerFolder
@@ -41,6 +42,9 @@ class Stored(Protocol):
 
     def save(self) -> Changes:
         """What changed since the last save."""
+
+    def rest_on(self, entries: Entries) -> None:
+        """Hold the rows that were just saved where these entries are."""
 
 
 S = TypeVar("S", bound=Stored)
@@ -143,6 +147,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
     def store(self, key: int, cell: S, number: int, before: Committed | None) -> None:
         """Write what the step changed."""
         places = placed(cell.save(), number, before, self.segments, self._part(key))
+        self._let_rest(cell, places.files, {} if before is None else before.files)
         changes, tag, since = places.in_store, uuid.uuid4().hex, "" if before is None else before.in_store
         for name in changes.delete:
             self.entries.removeKey((name,))
@@ -159,6 +164,12 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         _LIVE[self._owner(key)] = (tag, cell)
         if len(_LIVE) > _MOST_LIVE:
             del _LIVE[next(iter(_LIVE))]
+
+    def _let_rest(self, cell: S, files: Mapping[str, SegmentFile], before: Mapping[str, SegmentFile]) -> None:
+        """Have a cell hold what it has just written to files there: what no result asks for is in nobody's memory."""
+        if self.segments is not None:
+            fresh = {name: file for name, file in files.items() if name not in before}
+            cell.rest_on({name: self.segments.read(file, is_known=True) for name, file in fresh.items()})
 
     def _entry(self, name: str) -> Any:
         """One entry, read from the store when it is asked for."""

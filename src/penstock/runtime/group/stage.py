@@ -366,6 +366,10 @@ class GroupStage(Component):
         """What changed since the last save."""
         return self._state.save()
 
+    def rest_on(self, entries: Entries) -> None:
+        """Hold the rows that were just saved where these entries are."""
+        self._state.rest_on(entries)
+
     @classmethod
     def restore(cls, plan: Plan, entries: Entries, room: int | None = None, *, is_first: bool = True) -> GroupStage:
         """The stage whose state a store holds."""

@@ -35,6 +35,7 @@ from penstock.runtime.state.store import (
     from_json,
     from_tensor,
     read_synopsis,
+    rest_on,
     to_ipc,
     to_json,
     to_tensor,
@@ -150,6 +151,11 @@ class State:
         saved = {"serial": to.serial, "numbers": numbers, "tables": told, "arrays": kinds}
         self._write_whole(NUMBERS, to_json(saved), to)
         return Changes(to.put, tuple(to.delete))
+
+    def rest_on(self, entries: Entries) -> None:
+        """Hold the rows that were just saved where these entries are, which a disk may have."""
+        for synopsis in self._synopses:
+            rest_on(synopsis, entries)
 
     def _write_array(self, array: _Array, to: EntryWriter) -> str | None:
         """Write an array if it differs from what was written; gives what it is, None if there is none."""

@@ -20,6 +20,9 @@ from penstock.runtime.state.key_index import KeyIndex, ValueIndex, is_dense
 _LOOKED_AT = 1024
 """Rows that are looked at together for one that lives."""
 
+_POINTING = ("arrow", "codes", "ticks")
+"""What is derived that may point into the columns themselves; it is made anew in no time."""
+
 MERGE_BELOW = 1 << 16
 """Rows from which on a segment is merged with no neighbour."""
 
@@ -167,13 +170,20 @@ class Segment:
         """Take over what another has derived of the same values; nothing where it may lack a row that lives here.
 
         An index and the order of a column are of the rows that lived when they were made, and rows only die: so those
-        that live here must live there. Counts are another matter, since they only grow.
+        that live here must live there. Counts are another matter, since they only grow. Columns of which nothing was
+        derived are not looked at: they may lie on a disk.
         """
-        same = len(self) == len(other) and self.table.equals(other.table)
-        if same and not (self.alive & ~other.alive).any():
-            # With the values themselves, so that they are not held twice.
-            self.table = other.table
-            self._derived = {key: made for key, made in other._derived.items() if key[0] != "least count"}
+        derived = {key: made for key, made in other._derived.items() if key[0] not in ("least count", *_POINTING)}
+        names = {name for key in derived for name in key[1:]} & set(self.table.column_names)
+        if len(self) != len(other) or (self.alive & ~other.alive).any():
+            return
+        if all(self.table.column(name).equals(other.table.column(name)) for name in names):
+            self._derived = derived
+
+    def rest_on(self, table: Any, arrival: Ints, batch: Ints) -> None:
+        """Hold the same values where these are: in a mapped file, of which only what is asked for is read."""
+        self.table, self.arrival, self.batch = table, arrival, batch
+        self._derived = {key: made for key, made in self._derived.items() if key[0] not in _POINTING}
 
     def mask(self, name: str) -> Bools:
         """The rows that have a mark; none where rows of this kind cannot have it."""

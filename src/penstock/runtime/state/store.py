@@ -219,12 +219,11 @@ def read_synopsis(owner: str, count: int, synopsis: Synopsis, source: EntryReade
     loaded = []
     for key in keys:
         name = key.removeprefix(SEGMENT)
-        table, masks = from_ipc(source.take(key)), from_ipc(source.take(_MASK + name))
-        hidden = [_ARRIVAL, _BATCH, _HOME]
-        arrival, batch, home = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
+        table, arrival, batch, home = _stored_columns(source.take(key))
+        masks = from_ipc(source.take(_MASK + name))
         bits = {name: np.array(flat(masks.column(name)).to_numpy(zero_copy_only=False)) for name in masks.column_names}
         alive, counts = bits.pop(_ALIVE), bits.pop(_COUNT, None)
-        segment = Segment(table.drop_columns(hidden), arrival, batch, home, bits)
+        segment = Segment(table, arrival, batch, home, bits)
         segment.counts = counts
         segment.kill(np.flatnonzero(~alive))
         segment.name = name
@@ -232,3 +231,18 @@ def read_synopsis(owner: str, count: int, synopsis: Synopsis, source: EntryReade
         loaded.append(segment)
     synopsis.segments = sorted(loaded, key=lambda s: (int(s.batch[0]), int(s.arrival[0])))
     synopsis.rebase()
+
+
+def _stored_columns(entry: Any) -> tuple[Any, Any, Any, Any]:
+    """The columns of a segment; the place, the batch and the home of each row."""
+    table, hidden = from_ipc(entry), [_ARRIVAL, _BATCH, _HOME]
+    arrival, batch, home = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
+    return table.drop_columns(hidden), arrival, batch, home
+
+
+def rest_on(synopsis: Synopsis, entries: Entries) -> None:
+    """Let segments that were saved hold their values where these entries are."""
+    for segment in synopsis.segments:
+        if segment.name is not None and (entry := entries.get(SEGMENT + segment.name)) is not None:
+            table, arrival, batch, _ = _stored_columns(entry)
+            segment.rest_on(table, arrival, batch)

@@ -1,4 +1,4 @@
-"""The engine's own operator with a watch on it: what a cell spends on loading, the kernel, and storing.
+"""The engine's own operator with a watch on it: what a cell spends on loading, each phase of its step, and storing.
 
 A cell writes one line of JSON for each batch into a folder of the host, so it is for local mode. The classes stand in
 a module of their own because the workers must be able to import them.
@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 from pyspark.sql import Row
 
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, StepResult
+from penstock.runtime import cell as cell_module
+from penstock.runtime.cell import PHASES
 from penstock.runtime.state.store import Entries
 from penstock.spark.operator import CellProcessor
 from penstock.spark.parquet_files import named_pieces
@@ -36,16 +39,30 @@ class RowCounter:
 
 
 class TimedCell(Cell):
-    """A cell that remembers how long its last step took."""
+    """A cell that remembers how long its last step took, and each phase of it."""
 
     kernel = 0.0
+    phases: dict[str, float] = {}  # noqa: RUF012 - each step gives a cell its own
 
     def step(self, batch: Batch) -> StepResult:
         """See Cell."""
+        self.phases = {}
         began = time.perf_counter()
-        result = super().step(batch)
+        with patch.object(cell_module, "PHASES", tuple(map(_timed, PHASES))):
+            result = super().step(batch)
         self.kernel = time.perf_counter() - began
         return result
+
+
+def _timed(phase: Any) -> Any:
+    """A phase of a step that notes how long it took."""
+
+    def run(cell: TimedCell, now: Any) -> None:
+        began = time.perf_counter()
+        phase(cell, now)
+        cell.phases[phase.__name__] = time.perf_counter() - began
+
+    return run
 
 
 class TimedCellProcessor(CellProcessor):
@@ -55,6 +72,7 @@ class TimedCellProcessor(CellProcessor):
         super().__init__(*told, **engine)
         self.folder = folder
         self.spent: dict[str, float] = {}
+        self.phases: dict[str, float] = {}
 
     def restore(self, key: int, plan: Plan, entries: Entries) -> TimedCell:
         """See StoredProcessor."""
@@ -72,6 +90,7 @@ class TimedCellProcessor(CellProcessor):
     def store(self, key: int, cell: Any, *engine: Any) -> None:
         """See StoredProcessor."""
         self.spent["kernel"] = cell.kernel
+        self.phases = cell.phases
         began = time.perf_counter()
         super().store(key, cell, *engine)
         self.spent["store"] = time.perf_counter() - began
@@ -82,7 +101,8 @@ class TimedCellProcessor(CellProcessor):
         given = list(super().handleInputRows(key, rows, timerValues))
         whole = time.perf_counter() - began
         self.spent["unpack"] = whole - sum(self.spent.values())
-        with (Path(self.folder) / f"{key[0]}.jsonl").open("a", encoding="utf-8") as out:
-            out.write(json.dumps(self.spent) + "\n")
+        for ending, told in (("jsonl", self.spent), ("phases", self.phases)):
+            with (Path(self.folder) / f"{key[0]}.{ending}").open("a", encoding="utf-8") as out:
+                out.write(json.dumps(told) + "\n")
         self.spent = {}
         yield from given

@@ -149,3 +149,24 @@ def test_rows_of_which_no_column_is_kept_are_dealt_too() -> None:
         run.rescale((2, 4, 1)[number])
     found.update(run.end().rows.column("a").to_pylist())
     assert found == {1: 1, 2: 2}
+
+
+@pytest.mark.parametrize("busy", ["t", "u"])
+def test_rows_of_the_stream_that_has_most_are_not_copied(busy: str) -> None:
+    script = """
+    CREATE STREAM s (a BIGINT, b BIGINT); CREATE STREAM t (a BIGINT); CREATE STREAM u (b BIGINT);
+    SELECT s.a, s.b FROM s, t, u WHERE s.a = t.a AND s.b = u.b;
+    """
+    run, plain = (Run(script, cells=4) for _ in range(2))
+    assert run.blocks[0].grid.shares == (2, 2)
+    few, many = range(4), [number % 4 for number in range(400)]
+    tables = {
+        "s": pa.table({"a": list(few), "b": list(few)}),
+        "t": pa.table({"a": many if busy == "t" else [0]}),
+        "u": pa.table({"b": many if busy == "u" else [0]}),
+    }
+    for batch in range(3):
+        made, beside = run.step(tables), plain.step(tables)
+        assert Counter(map(str, made.rows.to_pylist())) == Counter(map(str, beside.rows.to_pylist())), batch
+        run.rescale(4)
+        assert run.blocks[0].grid.shares == ((4, 1) if busy == "t" else (1, 4))

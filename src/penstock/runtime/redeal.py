@@ -21,7 +21,7 @@ before and after; a promise closes a value in every cell that stores it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -76,9 +76,20 @@ def require_dealt(plan: Plan, grids: Sequence[Grid]) -> None:
             )
 
 
-def with_splits(plan: Plan, grid: Grid, stores: Iterable[Store]) -> Grid:
+def grid_for(plan: Plan, cells: int, stores: Sequence[Store]) -> Grid:
+    """At most so many cells for what these store: the fewest copies of rows as they came, and no key that fills one."""
+    return _with_splits(plan, Grid.dealt(plan, cells, _rates(plan, stores)), stores)
+
+
+def _rates(plan: Plan, stores: Sequence[Store]) -> dict[str, float]:
+    """By alias, how many rows came; the same in every cell."""
+    came = Cell.restore(plan, stores[0]).clock.count if stores else {}
+    return {source.alias: float(max(came.get(source.stream, 0), 1)) for source in plan.sources}
+
+
+def _with_splits(plan: Plan, grid: Grid, stores: Sequence[Store]) -> Grid:
     """A grid with the keys split that would fill a cell of it, by the rows that these cells store."""
-    if not may_be_spread(plan):
+    if grid.cells == 1 or not may_be_spread(plan):
         return grid
     tallies = [KeyTally(plan, axis) for axis, share in enumerate(grid.shares) if share > 1]
     for store in stores:

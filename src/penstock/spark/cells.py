@@ -14,7 +14,6 @@ Not decided here: which cells a row goes to (`runtime/input/grid.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,11 +40,9 @@ class KeyedGrid(Grid):
         return tuple(map(key_of, range(self.cells)))
 
     @classmethod
-    def over(
-        cls, plan: Plan, cells: int, rates: Mapping[str, float] | None = None, *, may_copy: bool = True
-    ) -> KeyedGrid:
+    def over(cls, plan: Plan, cells: int, *, may_copy: bool = True) -> KeyedGrid:
         """At most that many cells; with copies of rows only if they may be."""
-        return cls(Grid.of(plan, cells, rates, may_copy=may_copy).shares)
+        return cls(Grid.of(plan, cells, may_copy=may_copy).shares)
 
     @classmethod
     def like(cls, grid: Grid) -> KeyedGrid:

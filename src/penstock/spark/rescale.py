@@ -20,9 +20,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.errors import UsageError
-from penstock.plan.plan import Plan
 from penstock.runtime.input.grid import Grid
-from penstock.runtime.redeal import Store, redealt_buckets, redealt_cells, require_dealt, with_splits
+from penstock.runtime.redeal import Store, grid_for, redealt_buckets, redealt_cells, require_dealt
 from penstock.runtime.state.store import to_ipc
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import key_of
@@ -46,8 +45,8 @@ class _Dealing:
     checkpoint: Checkpoint
     plans: Mapping[str, BlockPlans]
     before: Grids
-    grids: Grids
-    """By block, the cells to deal to; which keys are split is seen from what is stored."""
+    cells: int
+    """How many there may be; how they are dealt is seen from what is stored."""
 
 
 def rescale(checkpoint: str, cells: int, conf: Mapping[str, str], say: Callable[[str], None]) -> list[str]:
@@ -78,10 +77,9 @@ def _asked(spark: SparkSession, checkpoint: Checkpoint, cells: int, say: Callabl
             f"batch {begun} of query {query} is under way: its run was stopped before it had ended",
             hint="run it once, with --available-now, and rescale it then",
         )
-    grids = {name: Grid.dealt(both.cells, cells) for name, both in plans.items()}
     for name, both in plans.items():
-        require_dealt(both.cells, (before[name], grids[name]))
-    return _Dealing(checkpoint, plans, before, grids)
+        require_dealt(both.cells, (before[name], Grid.dealt(both.cells, cells)))
+    return _Dealing(checkpoint, plans, before, cells)
 
 
 def _rescaled(spark: SparkSession, one: _Dealing) -> str:
@@ -95,7 +93,8 @@ def _rescaled(spark: SparkSession, one: _Dealing) -> str:
         except SPARK_ERRORS as error:
             raise failure_of(query, error, checkpoint.folder) from error
         grids = {
-            name: _split(both.cells, one.grids[name], found.get((name, _CELL), {})) for name, both in one.plans.items()
+            name: grid_for(both.cells, one.cells, _without_commits(found.get((name, _CELL), {})))
+            for name, both in one.plans.items()
         }
         if grids == dict(one.before):
             return f"{query}: lies in {_many(grids)} already"
@@ -111,12 +110,8 @@ def _rescaled(spark: SparkSession, one: _Dealing) -> str:
     return f"{query}: dealt to {_many(grids)}; the next run takes it over"
 
 
-def _split(plan: Plan, grid: Grid, stores: Mapping[int, Store]) -> Grid:
-    """The grid with those keys split that have so many of the stored rows that they would fill a cell."""
-    if grid.cells == 1 or not stores:
-        return grid
-    rows = ({name: value for name, value in store.items() if name != COMMIT} for store in stores.values())
-    return with_splits(plan, grid, rows)
+def _without_commits(stores: Mapping[int, Store]) -> list[Store]:
+    return [{name: value for name, value in store.items() if name != COMMIT} for store in stores.values()]
 
 
 def _many(grids: Mapping[str, Grid]) -> str:

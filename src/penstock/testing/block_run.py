@@ -30,7 +30,7 @@ from penstock.runtime.group.between_stages import deal, together
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.join.frontier import answer_frontier
 from penstock.runtime.promise.violations import BrokenRows
-from penstock.runtime.redeal import redealt_buckets, redealt_cells, require_dealt, with_splits
+from penstock.runtime.redeal import grid_for, redealt_buckets, redealt_cells, require_dealt
 from penstock.testing.answering import Answering
 from penstock.testing.reading import TableReader
 
@@ -78,10 +78,10 @@ class BlockRun:
 
     def rescale(self, cells: int) -> None:
         """Deal what was saved to another number of cells, and go on with them, as `penstock rescale` does."""
-        grid, before = Grid.dealt(self.plan, cells), self.grid.cells
-        require_dealt(self.plan, (self.grid, grid))
+        before = self.grid.cells
         first, second = self.stores[:before], self.stores[before:]
-        grid = with_splits(self.plan, grid, first)
+        grid = grid_for(self.plan, cells, first)
+        require_dealt(self.plan, (self.grid, grid))
         self.stores = redealt_cells(self.plan, first, self.grid, grid)
         if second:
             self.stores += redealt_buckets(self.answering.plan, second, grid.cells, self.answering.groups)

@@ -59,11 +59,11 @@ class Grid:
         return cls(best_shares(plan, cells, rates or {}, may_copy=may_copy))
 
     @classmethod
-    def dealt(cls, plan: Plan, cells: int) -> Grid:
+    def dealt(cls, plan: Plan, cells: int, rates: Mapping[str, float] | None = None) -> Grid:
         """At most that many cells; with copies of rows only where there would be but one without."""
-        free = cls.of(plan, cells, may_copy=False)
+        free = cls.of(plan, cells, rates, may_copy=False)
         # A copy takes room of a budget that another row could have.
-        return free if free.cells > 1 or plan.evict is not None else cls.of(plan, cells)
+        return free if free.cells > 1 or plan.evict is not None else cls.of(plan, cells, rates)
 
     @property
     def cells(self) -> int:

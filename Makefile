@@ -60,6 +60,7 @@ figures: $(READY)
 	$(BIN)/penstock bench shapes --write-docs
 	$(BIN)/penstock bench skew --write-docs
 	$(BIN)/penstock bench scaling --write-docs
+	$(BIN)/penstock bench times --write-docs
 	$(BIN)/penstock bench peers --write-docs
 	$(BIN)/penstock bench nexmark --write-docs
 

@@ -1,1 +1,1 @@
-"""Where the time of each shape goes."""
+"""`penstock bench times`."""

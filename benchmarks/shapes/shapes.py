@@ -6,6 +6,7 @@ that another join or a window follows, Spark takes one; the other goes along as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,13 +48,17 @@ class Shape:
 
     def script(self, data: Path, out: Path, size: Size, broker: str | None = None) -> str:
         """For `penstock run`: watermarks, and nothing else is declared."""
+        return self.script_over({name: self.options(data, name, size, broker) for name in self.streams}, out)
+
+    def script_over(self, sources: Mapping[str, Mapping[str, str]], out: Path) -> str:
+        """The same, each stream read as its options say."""
         parts = [
             f"CREATE STREAM {name} (\n"
             + ", ".join(f"{column} {kind}" for column, kind in COLUMNS[name].items())
             + f",\n  EVENT TIME ts, ORDERED BY ts WITHIN {LATENESS.upper()}\n) USING {self.form} OPTIONS ("
-            + ", ".join(f"'{key}' '{value}'" for key, value in self.options(data, name, size, broker).items())
+            + ", ".join(f"'{key}' '{value}'" for key, value in options.items())
             + ");\n"
-            for name in self.streams
+            for name, options in sources.items()
         ]
         parts.append(f"CREATE SINK out USING parquet OPTIONS (path '{out}');\n\nINSERT INTO out\n{self.text};\n")
         return "\n".join(parts)

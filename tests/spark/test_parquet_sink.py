@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.spark.parquet_files import READER
+from penstock.spark.parquet_sink import repeating
 from tests.spark.conftest import Bench
 
 TYPES: dict[str, tuple[str, Any, list[Any]]] = {
@@ -176,3 +177,10 @@ def test_what_spark_must_do_spark_does(bench: Bench, select: str, options: str) 
     files = list((bench.folder / "out").rglob("*.parquet"))
     assert files
     assert all("parquet-mr" in pq.ParquetFile(path).metadata.created_by for path in files)
+
+
+def test_a_dictionary_is_made_of_columns_whose_values_repeat() -> None:
+    rows = {"id": [f"id {number}" for number in range(3000)], "kind": ["a", None, "b"] * 1000, "x": [0.5] * 3000}
+    table = pa.table({**rows, "k": list(range(3000))})
+    assert repeating(table) == ["kind", "x"]
+    assert repeating(table.slice(0, 0)) == ["id", "kind", "x", "k"]

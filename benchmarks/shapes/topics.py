@@ -62,10 +62,11 @@ def main(job: Filling) -> None:
     spark.sparkContext.setLogLevel("ERROR")
     for stream in job.streams:
         _create(spark, job.address, stream)
-        files = sorted(map(str, Path(job.data, stream).iterdir()))
-        lines = spark.read.text(files).coalesce(1).withColumn("n", F.monotonically_increasing_id())
-        records = lines.select("value", (F.col("n") % PARTITIONS).cast("int").alias("partition"))
-        records.write.format("kafka").option("kafka.bootstrap.servers", job.address).option("topic", stream).save()
+        # File by file: of several at once Spark reads the largest first.
+        for file in sorted(map(str, Path(job.data, stream).iterdir())):
+            lines = spark.read.text(file).coalesce(1).withColumn("n", F.monotonically_increasing_id())
+            records = lines.select("value", (F.col("n") % PARTITIONS).cast("int").alias("partition"))
+            records.write.format("kafka").option("kafka.bootstrap.servers", job.address).option("topic", stream).save()
     spark.stop()
 
 

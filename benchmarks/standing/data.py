@@ -62,6 +62,7 @@ def generated(streams: tuple[str, ...], flow: Flow, seed: int = 22) -> dict[str,
         "orders": {
             "id": ids,
             "customer": customers,
+            "amount": random.random(count) * 100,
             "kind": random.integers(0, 50, count).astype(np.int32),
             "ts": times,
         }
@@ -71,7 +72,6 @@ def generated(streams: tuple[str, ...], flow: Flow, seed: int = 22) -> dict[str,
     for name, key, own in (("payments", "order_id", ids), ("visits", "customer", customers)):
         strangers = uuids(random, count)
         found[name] = {key: pc.if_else(is_of_order, own, strangers), "ts": near}
-    found["orders"]["amount"] = random.random(count) * 100
     methods = pa.array(["card", "bank", "cash", "voucher"])
     found["payments"] |= {
         "method": methods.take(pa.array(random.integers(0, 4, count))),

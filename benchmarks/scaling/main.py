@@ -1,7 +1,7 @@
-"""`penstock bench scaling`: one job on one core and on two, over 4, 8 and 16 cells.
+"""`penstock bench scaling`: one job on one core and on two, over 4, 8 and 16 cells, and over 64 in as many tasks.
 
-`inner` is joined by one key, so a cell more costs no copies: what it loses is the fixed cost of a cell. `hypercube` is
-joined by two, so each cell more holds copies more. The figures are those of `penstock bench shapes`, of Penstock alone;
+`inner` is joined by one key, so a cell more costs no copies: what it loses is the fixed cost of a cell, and of a task.
+`hypercube` is joined by two, so each cell more holds copies more. The figures are those of `penstock bench shapes`, of Penstock alone;
 the state is told with its copies, which is what a larger cluster would hold and shuffle.
 """
 
@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.packets.report import machine, table, write_docs
-from benchmarks.packets.runs import CORES, ROOT
+from benchmarks.packets.runs import ROOT
 from benchmarks.shapes.data import Size
-from benchmarks.shapes.measures import run_ours
+from benchmarks.shapes.measures import Spread, run_ours
 from benchmarks.shapes.shapes import SHAPES
 
 from penstock.spark.session import need_java
@@ -27,8 +27,7 @@ BUILD = ROOT / "build" / "bench"
 PAGE = ROOT / "docs" / "performance.md"
 MARK = "<!-- figures: penstock bench scaling --write-docs -->"
 FULL, QUICK = Size(3_000_000, 8), Size(60_000, 3)
-CASES = ((1, 4), (CORES, 4), (CORES, 8), (CORES, 16))
-"""Cores and cells."""
+CASES = (Spread(1, 4), Spread(cells=4), Spread(cells=8), Spread(cells=16), Spread(cells=64, tasks=64))
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,7 @@ class Scaled:
     """What one shape did on so many cores and cells."""
 
     shape: str
-    cores: int
-    cells: int
+    spread: Spread
     rate: float
     seconds: float
     """Of a batch."""
@@ -53,12 +51,12 @@ def main(arguments: Sequence[str]) -> int:
     began = time.perf_counter()
     found: list[Scaled] = []
     for shape in ("inner", "hypercube"):
-        for run, (cores, cells) in zip(run_ours(SHAPES[shape], size, BUILD, CASES), CASES, strict=True):
+        for run, spread in zip(run_ours(SHAPES[shape], size, BUILD, CASES), CASES, strict=True):
             most = max(batch.state_rows for batch in run.batches)
-            found.append(Scaled(shape, cores, cells, run.rate, run.typical, most, run.rows_out))
+            found.append(Scaled(shape, spread, run.rate, run.typical, most, run.rows_out))
             seconds = time.perf_counter() - began
             sys.stderr.write(
-                f"[{seconds:6.0f} s] {shape}, {cores} cores, {cells} cells: {run.rate:,.0f} rows a second\n"
+                f"[{seconds:6.0f} s] {shape}, {spread.cores} cores, {spread.cells} cells: {run.rate:,.0f} rows a second\n"
             )
     lines = as_text(size, found)
     print("\n".join(lines))
@@ -77,11 +75,15 @@ def all_agree(found: Sequence[Scaled]) -> bool:
 
 def as_text(size: Size, found: Sequence[Scaled]) -> list[str]:
     """The figures, line by line."""
-    lines = [["shape", "cores", "cells", "rows/s", "s a batch", "times the first", "state rows, copies counted"]]
+    lines = [
+        ["shape", "cores", "cells", "tasks", "rows/s", "s a batch", "times the first", "state rows, copies counted"]
+    ]
     for one in found:
         first = next(other for other in found if other.shape == one.shape)
         figures = [f"{one.rate:,.0f}", f"{one.seconds:.2f}", f"{one.rate / first.rate:.2f}", f"{one.state_rows:,}"]
-        lines.append([one.shape, str(one.cores), str(one.cells), *figures])
+        spread = one.spread
+        how = (spread.cores, spread.cells, spread.tasks or spread.cores)
+        lines.append([one.shape, *map(str, how), *figures])
     return [str(size), machine(), "", *table(lines)]
 
 

@@ -26,6 +26,8 @@ from benchmarks.shapes.shapes import SHAPES, Shape
 from benchmarks.shapes.spark_side import Job
 from benchmarks.shapes.topics import topics
 
+from penstock.spark.session import PARTITIONS
+
 PENSTOCK, DEFAULT, ROCKSDB = "Penstock", "Spark, default store", "Spark, RocksDB"
 ROCKSDB_TIMES = 3
 """The aim beside Spark on RocksDB, as a multiple of that beside its default store."""
@@ -98,15 +100,25 @@ def measure(
     return found
 
 
-def run_ours(shape: Shape, size: Size, build: Path, cases: Sequence[tuple[int, int]]) -> Iterator[Run]:
-    """Penstock alone on one shape, on so many cores and cells each time."""
+@dataclass(frozen=True)
+class Spread:
+    """On how many cores, over how many cells, and in how many tasks these are."""
+
+    cores: int = CORES
+    cells: int | None = None
+    tasks: int | None = None
+    """As many as cores where nobody says."""
+
+
+def run_ours(shape: Shape, size: Size, build: Path, cases: Sequence[Spread]) -> Iterator[Run]:
+    """Penstock alone on one shape, spread another way each time."""
     build.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=build) as folder:
         data = Path(folder) / "data"
         write(data, shape.streams, size, shape.form)
-        for cores, cells in cases:
+        for spread in cases:
             place = fresh(Path(folder) / "run")
-            watched, batches = _penstock(_Given(shape, size, data, place, None), cores, cells)
+            watched, batches = _penstock(_Given(shape, size, data, place, None), spread)
             answer = read_answer(place / "out")
             rows = 0 if answer is None else answer.num_rows
             yield Run(shape.name, PENSTOCK, batches, watched, rows, _bytes_in(place / "checkpoint"), rows > 0)
@@ -140,13 +152,18 @@ class _Given:
         return None if self.kafka is None else self.kafka["jars"]
 
 
-def _penstock(given: _Given, cores: int = CORES, cells: int | None = None) -> tuple[Watched, tuple[BatchFigures, ...]]:
+def _penstock(given: _Given, spread: Spread = Spread()) -> tuple[Watched, tuple[BatchFigures, ...]]:
     """`penstock run`, as a user would."""
     home = given.home
     (home / "shape.sql").write_text(given.shape.script(given.data, home / "out", given.size, given.broker))
     command = ["-m", "penstock", "run", str(home / "shape.sql"), "--available-now"]
     command += ["--checkpoint", str(home / "checkpoint"), "--metrics", str(home / "metrics.jsonl")]
-    settings = {"spark.master": f"local[{cores}]", "spark.jars": given.jars, "penstock.cells": cells}
+    settings = {
+        "spark.master": f"local[{spread.cores}]",
+        "spark.jars": given.jars,
+        "penstock.cells": spread.cells,
+        PARTITIONS: spread.tasks,
+    }
     for name, value in settings.items():
         command += [] if value is None else ["--conf", f"{name}={value}"]
     watched = run_python(command, home)

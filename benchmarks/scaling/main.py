@@ -1,8 +1,8 @@
 """`penstock bench scaling`: one job on one core and on two, over 4, 8 and 16 cells, and over 64 in as many tasks.
 
 `inner` is joined by one key, so a cell more costs no copies: what it loses is the fixed cost of a cell, and of a task.
-`hypercube` is joined by two, so each cell more holds copies more. The figures are those of `penstock bench shapes`, of Penstock alone;
-the state is told with its copies, which is what a larger cluster would hold and shuffle.
+`hypercube` is joined by two, so each cell more holds copies more. The figures are those of `penstock bench shapes`, of
+Penstock alone; the state is told with its copies, which is what a larger cluster would hold and shuffle.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def main(arguments: Sequence[str]) -> int:
             most = max(batch.state_rows for batch in run.batches)
             found.append(Scaled(shape, spread, run.rate, run.typical, most, run.rows_out))
             seconds = time.perf_counter() - began
-            sys.stderr.write(
-                f"[{seconds:6.0f} s] {shape}, {spread.cores} cores, {spread.cells} cells: {run.rate:,.0f} rows a second\n"
-            )
+            told = f"{shape}, {spread.cores} cores, {spread.cells} cells: {run.rate:,.0f} rows a second"
+            sys.stderr.write(f"[{seconds:6.0f} s] {told}
+")
     lines = as_text(size, found)
     print("\n".join(lines))
     given.json.write_text(json.dumps([asdict(one) for one in found], indent=1), encoding="utf-8")
@@ -75,9 +75,8 @@ def all_agree(found: Sequence[Scaled]) -> bool:
 
 def as_text(size: Size, found: Sequence[Scaled]) -> list[str]:
     """The figures, line by line."""
-    lines = [
-        ["shape", "cores", "cells", "tasks", "rows/s", "s a batch", "times the first", "state rows, copies counted"]
-    ]
+    heads = ("rows/s", "s a batch", "times the first", "state rows, copies counted")
+    lines = [["shape", "cores", "cells", "tasks", *heads]]
     for one in found:
         first = next(other for other in found if other.shape == one.shape)
         figures = [f"{one.rate:,.0f}", f"{one.seconds:.2f}", f"{one.rate / first.rate:.2f}", f"{one.state_rows:,}"]

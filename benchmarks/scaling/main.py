@@ -56,8 +56,7 @@ def main(arguments: Sequence[str]) -> int:
             found.append(Scaled(shape, spread, run.rate, run.typical, most, run.rows_out))
             seconds = time.perf_counter() - began
             told = f"{shape}, {spread.cores} cores, {spread.cells} cells: {run.rate:,.0f} rows a second"
-            sys.stderr.write(f"[{seconds:6.0f} s] {told}
-")
+            sys.stderr.write(f"[{seconds:6.0f} s] {told}\n")
     lines = as_text(size, found)
     print("\n".join(lines))
     given.json.write_text(json.dumps([asdict(one) for one in found], indent=1), encoding="utf-8")

@@ -618,3 +618,29 @@ SELECT tag, count(*) AS n, window(ts, '10 minutes').start AS w FROM orders LATER
 
 -- tuple_in
 SELECT id FROM orders WHERE (status, qty) IN (('paid', 1), ('new', 2)) OR (item, qty) IN (('apple', 3));
+
+-- asked_as_value
+SELECT o.id, EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES) AS paid, o.customer NOT IN (SELECT id FROM customers WHERE vip) AS plain
+FROM orders o;
+
+-- asked_beside_or
+SELECT o.id, o.item, o.price FROM orders o
+WHERE o.status = 'paid' OR o.price > 80 OR EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES);
+
+-- asked_of_two
+SELECT c.customer, c.page, c.ts FROM clicks c
+WHERE c.customer IN (SELECT id FROM customers WHERE vip) OR NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer = c.customer AND o.ts BETWEEN c.ts AND c.ts + INTERVAL 5 MINUTES);
+
+-- asked_in_groups
+SELECT window(o.ts, '10 minutes').start AS since, count(*) AS n,
+  count_if(EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES)) AS paid,
+  sum(CASE WHEN o.item IN (SELECT item FROM items WHERE item IS NOT NULL) THEN o.price ELSE 0 END) AS known
+FROM orders o GROUP BY window(o.ts, '10 minutes');
+
+-- asked_after_join
+WITH flagged AS (SELECT o.id, o.item, i.cost, o.ts, EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES) AS paid
+  FROM orders o LEFT JOIN items i ON i.item = o.item WHERE o.qty > 1 OR o.item IN (SELECT item FROM items WHERE cost > 2))
+SELECT f.id, f.cost, c.page FROM flagged f JOIN clicks c ON c.ts BETWEEN f.ts AND f.ts + INTERVAL 1 MINUTE WHERE NOT f.paid;
+
+-- asked_table_twice
+SELECT o.id, i.category FROM orders o JOIN items i ON i.item = o.item WHERE o.qty NOT IN (SELECT i.cost FROM items i WHERE i.category = 'food') AND EXISTS (SELECT 1 FROM items i WHERE i.cost > o.price);

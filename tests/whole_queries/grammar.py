@@ -143,7 +143,7 @@ class Writer:
         source = self._from(depth, named)
         where = [*source.where, *self._filters(source)]
         if depth >= 0 and self.chance(0.3):
-            where.append(self._subquery(source, depth))
+            where.append(self._subquery(source, depth) if self.chance(0.7) else self._beside_or(source, depth))
         if self.has_tables and self.chance(0.3):
             where.append(self._asked_of_table(source))
         if form == "group":
@@ -285,7 +285,7 @@ class Writer:
             )
         return found
 
-    def _subquery(self, source: _From, depth: int) -> str:
+    def _subquery(self, source: _From, depth: int, *, takes_in: bool = True) -> str:
         """An EXISTS or an IN, over one thing or over two."""
         outer = self.draw.choice(source.parts)
         inner = _Placed(self.item(depth - 1), self.alias())
@@ -299,12 +299,35 @@ class Writer:
             deep = _Placed(self.item(depth - 2), self.alias())
             within = f"SELECT 1 FROM {deep.text} {deep.alias} WHERE {self._tie(inner, deep, is_inner=False)}"
             tie = f"{tie} AND {'NOT ' if self.chance(0.5) else ''}EXISTS ({within})"
-        if not negated and self.chance(0.4):
+        if takes_in and not negated and self.chance(0.4):
             # Only what is known to have a value may stand in NOT IN.
             band = tie.partition(" AND ")[2]
             value, member = outer.name("key", self.draw), inner.name("key", self.draw)
             return f"{value} IN (SELECT {member} FROM {text} WHERE {band})"
         return f"{negated}EXISTS (SELECT 1 FROM {text} WHERE {tie})"
+
+    def _beside_or(self, source: _From, depth: int) -> str:
+        """An EXISTS or an IN among other conditions."""
+        value = self.draw.choice(source.every).name("value", self.draw)
+        plain = self.draw.choice((f"{value} > 1", f"{value} IS NULL", f"{value} IN (0, 2)", f"NOT {value} <= 0"))
+        asked, certain = self._question(source, depth), self._question(source, depth, may_be_unknown=False)
+        return self.draw.choice(
+            (
+                f"({plain} OR {asked})",
+                f"({asked} OR {plain})",
+                f"NOT ({plain} AND {certain})",
+                f"({asked} OR {self._question(source, depth)})",
+                f"({plain} AND {asked} OR {value} = 1)",
+                f"CASE WHEN {certain} THEN {value} > 0 ELSE {value} < 2 END",
+            )
+        )
+
+    def _question(self, source: _From, depth: int, *, may_be_unknown: bool = True) -> str:
+        """EXISTS or IN; over streams IN is taken in a place where NULL is as good as false."""
+        if self.has_tables and self.chance(0.4):
+            part, table = self.draw.choice(source.parts), self._table()
+            return f"{part.name('value', self.draw)} {self.draw.choice(('', 'NOT '))}IN (SELECT v FROM {table.text})"
+        return self._subquery(source, min(depth, 0), takes_in=may_be_unknown)
 
     # What is given
 
@@ -316,6 +339,11 @@ class Writer:
             value = self.draw.choice(source.every).name("value", self.draw)
             shown = self.draw.choice((value, value, f"{value} + 1", f"coalesce({value}, -1)", "7"))
             items.append((shown, Column(f"v{number}", "value")))
+        if self.chance(0.15):
+            asked = self._question(source, 0, may_be_unknown=False)
+            # A question of a table may be unknown, and needs Spark anyhow.
+            shown = f"coalesce(CAST({asked} AS INT), 7)" if self.has_tables else f"CASE WHEN {asked} THEN 1 ELSE 0 END"
+            items.append((shown, Column("asked", "value")))
         self.draw.shuffle(items)
         if self.chance(0.15):
             named = f"n{self.alias()}"

@@ -9,13 +9,13 @@ on rows that have met, and nothing is purged by it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Refused
-from penstock.model.expressions import Call, ColumnRef, Constant, Expression, Literal
+from penstock.model.expressions import Call, ColumnRef, Constant, Expression, Literal, is_random
 from penstock.model.predicates import (
     PART,
     Bound,
@@ -60,6 +60,10 @@ class WrittenExists:
     at: Stretch
     compared: tuple[tuple[exp.Expr, tuple[Token, ...]], ...] = ()
     """What stands before IN, each with its tokens."""
+    takes_unknown: bool = False
+    """Whether a member counts that may be equal, since NULL is compared: as NOT IN has it."""
+    is_value: bool = False
+    """Whether it stands for a value, so that what is neither true nor false is not as good as false."""
 
     @property
     def members(self) -> bool:
@@ -82,12 +86,46 @@ def bind_condition(code: Code | None, scope: Scope, *, may_exist: bool = False, 
     """
     bound = Conjuncts()
     if code is not None:
-        for node in _flattened(code.node):
+        for node in conjuncts_of(code.node):
             _bind_conjunct(node, tokens_of(node, code.tokens), scope, bound, may_exist=may_exist, reads_not=reads_not)
     return bound
 
 
-def _flattened(node: exp.Expr) -> list[exp.Expr]:
+def bind_decided(code: Code, scope: Scope, *, denied: bool, holds: bool) -> Conjuncts:
+    """What is known of rows of which a condition, or with `denied` NOT of it, holds; or of which it does not.
+
+    What does not hold is false or unknown.
+    """
+    if holds and not denied:
+        return bind_condition(code, scope)
+    if holds and (opposite := _denied(unwrapped(code.node), spelt(scope.source.text, code.tokens), scope)):
+        return Conjuncts([(predicate, code.at) for predicate in opposite])
+    expression = bind_node(code.node, code.tokens, scope)
+    if expression is None:
+        return Conjuncts()
+    if is_random(expression.term):
+        text = f"{spelt(scope.source.text, code.tokens)} gives another answer each time that it is asked"
+        hint = "compare a column that the stream carries"
+        scope.source.report(Refused, f"{text}, and here it is asked twice", code.at, hint=hint)
+        return Conjuncts()
+    whole = _decided(expression, denied=denied, holds=holds)
+    if len({ref.alias for ref in expression.columns}) == 1:
+        return Conjuncts([(Opaque(whole, whole.text), code.at)])
+    found = _residual(code.node, code.tokens, expression, "", scope)
+    skeleton = _decided(replace(expression, term=found.skeleton), denied=denied, holds=holds).term
+    return Conjuncts([(Residual(whole, whole.text, found.parts, skeleton), code.at)])
+
+
+def _decided(expression: Expression, *, denied: bool, holds: bool) -> Expression:
+    text, term = expression.text, expression.term
+    if denied:
+        text, term = f"NOT ({text})", Call("not", (term,))
+    if not holds:
+        text, term = f"NOT coalesce({text}, FALSE)", Call("not", (Call("coalesce", (term, Literal(False))),))
+    return Expression(text, expression.columns, term)
+
+
+def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
     """The conjuncts from left to right; not by recursion, as a long condition is as deep as it is long."""
     found: list[exp.Expr] = []
     waiting = [node]
@@ -104,7 +142,7 @@ def _bind_conjunct(
     node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, bound: Conjuncts, *, may_exist: bool, reads_not: bool
 ) -> None:
     at = stretch_of(tokens)
-    exists = _existence(node, tokens, at)
+    exists = existence_of(node, tokens, at)
     if exists is not None:
         if may_exist:
             bound.existences.append(exists)
@@ -158,7 +196,8 @@ def _residual(node: exp.Expr, tokens: tuple[Token, ...], expression: Expression,
     return Residual(expression, text, tuple(part for _, part in found), skeleton)
 
 
-def _existence(node: exp.Expr, tokens: tuple[Token, ...], at: Stretch) -> WrittenExists | None:
+def existence_of(node: exp.Expr, tokens: tuple[Token, ...], at: Stretch) -> WrittenExists | None:
+    """What a condition asks that is an EXISTS or an IN with a query; None if it is none."""
     negated = False
     while isinstance(node, exp.Not):
         node, negated = unwrapped(node.this), not negated
@@ -168,7 +207,7 @@ def _existence(node: exp.Expr, tokens: tuple[Token, ...], at: Stretch) -> Writte
     if not isinstance(query, QueryText):
         return None
     compared = _compared_with(node, tokens) if isinstance(node, exp.In) else ()
-    return WrittenExists(query, negated, at, compared)
+    return WrittenExists(query, negated, at, compared, takes_unknown=negated and bool(compared))
 
 
 def _compared_with(node: exp.In, tokens: tuple[Token, ...]) -> tuple[tuple[exp.Expr, tuple[Token, ...]], ...]:

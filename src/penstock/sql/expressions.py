@@ -22,7 +22,7 @@ from penstock.sql.scope import Resolved, Scope
 from penstock.sql.spark_functions import SPARK_FUNCTIONS
 from penstock.sql.terms import NAME_META, TERM_META, term_of
 from penstock.sql.tree import Code, Name, QueryText, Stretch
-from penstock.sql.words import place_of, spelt, stretch_of, unwrapped
+from penstock.sql.words import place_of, spelt, stretch_of, tokens_of, unwrapped
 
 _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (
@@ -47,13 +47,9 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Distinct, "DISTINCT", "it stands after SELECT, and in aggregates: count(DISTINCT x)"),
 )
 
-_AS_A_VALUE = (
-    "it is a condition of WHERE, joined by AND; as a value, join it: "
-    "LEFT JOIN (SELECT DISTINCT x, TRUE AS met FROM t) AS m ON m.x = s.x, and ask m.met IS NOT NULL"
-)
-_BESIDE_OR = (
-    "write two queries: SELECT … WHERE p UNION ALL SELECT … WHERE NOT coalesce(p, FALSE) AND {what}, "
-    "where p is the other side of OR"
+_ASKED_ELSEWHERE = (
+    "it stands in WHERE and among the items of SELECT, of a query that is none of EXISTS or IN itself; "
+    "elsewhere name it in a query in FROM: (SELECT *, EXISTS (SELECT …) AS met FROM s) AS x, and ask x.met"
 )
 _WINDOWS = ("window", "session_window", "window_time")
 _LENGTH = re.compile(r"\s*(?:interval\s+)?-?\d+\s+(?:week|day|hour|minute|(?:milli|micro)?second)s?\b", re.IGNORECASE)
@@ -96,12 +92,16 @@ def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColum
     """The columns that an expression names; None, and mistakes, if one is wrong."""
     good = _refuse_what_cannot_stand(node, at, scope)
     found = ResolvedColumns()
-    for column in _column_nodes(node):
+    for column in _column_nodes(node, scope):
         resolved = scope.resolve(column)
         if resolved is None or not _has_its_fields(column, resolved, scope):
             good = False
         else:
             found.by_node[id(column)] = resolved
+    for part in _asked_in(node, scope):
+        answer, own = scope.asked[id(part)], tokens_of(part, ())
+        gone = {token.start: "" for token in own}
+        found.by_node[id(part)] = Resolved(answer, (), {**gone, own[0].start: answer.text})
     for subquery in subqueries_in(node) if good and scope.takes_scalars else ():
         query = subquery.meta["query"]
         value = scope.scalar(query, {ref.alias for ref in found.columns})
@@ -141,6 +141,9 @@ def _is_scalar(part: exp.Expr) -> bool:
 def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
     """The column, if the node is just one; mistakes are left to bind_node."""
     node = unwrapped(node)
+    if id(node) in scope.asked:
+        asked = scope.asked[id(node)].value
+        return asked if isinstance(asked, ColumnRef) else None
     if scope.takes_scalars and isinstance(node, exp.Subquery) and _is_scalar_of(node):
         return _scalar_column(node, scope)
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
@@ -176,6 +179,8 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
         """What is inside a part that is refused is not looked at."""
         nonlocal good
         if scope.takes_scalars and isinstance(part, exp.Subquery | exp.Select) and _is_scalar_of(part):
+            return True
+        if id(part) in scope.asked:
             return True
         found = _refusal(part)
         if found is not None and scope.missing and isinstance(part, exp.Anonymous):
@@ -237,9 +242,9 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     """What SQL calls a part that the language leaves out, and what to write instead."""
     if isinstance(part, exp.In) and part.args.get("query") is not None:
         negated = "NOT " if isinstance(part.parent, exp.Not) else ""
-        return f"{negated}IN (SELECT …)", _instead_of(part, f"x {negated}IN (SELECT …)")
+        return f"{negated}IN (SELECT …)", _ASKED_ELSEWHERE
     if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
-        return "EXISTS", _instead_of(part, "EXISTS (SELECT …)")
+        return "EXISTS", _ASKED_ELSEWHERE
     if isinstance(part, exp.Any | exp.All) and isinstance(part.this, exp.Query):
         return f"{type(part).__name__.upper()} (SELECT …)", (
             "Spark has none: for x = ANY (SELECT y …) write x IN (SELECT y …), else EXISTS (SELECT 1 … WHERE x > y)"
@@ -266,14 +271,6 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
 
 
-def _instead_of(part: exp.Expr, what: str) -> str:
-    """What to write instead of a query that is asked inside an expression."""
-    around = part.parent
-    while isinstance(around, exp.Not | exp.Paren | exp.And):
-        around = around.parent
-    return _BESIDE_OR.format(what=what) if isinstance(around, exp.Or) else _AS_A_VALUE
-
-
 def _refused_session(part: exp.Anonymous) -> tuple[str, str]:
     """A session that is not of a column and a constant gap: of these none comes here but out of place."""
     alone = "session_window(ts, '5 minutes'), of a column and a length, stands alone, in GROUP BY and in SELECT"
@@ -286,11 +283,14 @@ def _refused_session(part: exp.Anonymous) -> tuple[str, str]:
     return "this session_window(…)", alone
 
 
-def _column_nodes(node: exp.Expr) -> list[exp.Column]:
+def _column_nodes(node: exp.Expr, scope: Scope) -> list[exp.Column]:
     """The columns that an expression names, but names that stand for something else."""
-    found = (p for p in _withoutsubqueries_in(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star))
-    return [column for column in found if TERM_META not in column.meta]
+    found = node.walk(prune=lambda part: isinstance(part, exp.Query) or id(part) in scope.asked)
+    columns = (part for part in found if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star))
+    return [column for column in columns if TERM_META not in column.meta]
 
 
-def _withoutsubqueries_in(node: exp.Expr) -> list[exp.Expr]:
-    return list(node.walk(prune=lambda part: isinstance(part, exp.Query)))
+def _asked_in(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """What in an expression asks, by EXISTS or IN, and is a column here."""
+    found = node.walk(prune=lambda part: isinstance(part, exp.Query) or id(part) in scope.asked)
+    return [part for part in found if id(part) in scope.asked]

@@ -28,6 +28,7 @@ from penstock.model.names import fold
 from penstock.model.predicates import Predicate
 from penstock.model.relation import Existence, Join, JoinKind, Leaf, certain
 from penstock.model.term_types import type_of
+from penstock.sql.asked_conditions import asks_values
 from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_parts import Part, Position, items_of
@@ -59,7 +60,7 @@ class Inliner:
         """The part that it is; None, and mistakes, if it is wrong. Raises CannotInline where it must be a block."""
         alias, inside = wanted
         environment, select = plain_select(named)
-        if select is None or named.elements or isinstance(item.window, RowsWindow):
+        if select is None or named.elements or isinstance(item.window, RowsWindow) or asks_values(select):
             raise CannotInline
         if not position.is_alone and any(inner.window for inner in items_of(select.source)):
             raise CannotInline

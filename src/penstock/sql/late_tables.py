@@ -23,8 +23,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import Refused
-from penstock.model.clauses import Output
-from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.predicates import Predicate
 from penstock.model.query import Query
@@ -34,7 +32,8 @@ from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.environment import Environment
 from penstock.sql.from_clause import FromBinder
 from penstock.sql.from_parts import Part
-from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.joined_columns import JoinedColumns, named_in
+from penstock.sql.scope import NamedColumns, Scope
 from penstock.sql.table_queries import reads_only_tables
 from penstock.sql.tables import TableBinder
 from penstock.sql.tree import Select, Stretch
@@ -79,6 +78,10 @@ class LateTables:
         places = {fold(alias): place for place, alias in enumerate(self.binder.all_aliases)}
         aliases = sorted(part.tables, key=lambda alias: places.get(fold(alias), len(places)))
         return replace(part, tables={alias: part.tables[alias] for alias in aliases})
+
+    def is_done(self, at: Stretch) -> bool:
+        """Whether the condition of WHERE that stands there holds already."""
+        return at in self._done
 
     def left(self, condition: Conjuncts) -> Conjuncts:
         """What is left of WHERE, bound over the part with all tables."""
@@ -166,7 +169,7 @@ class LateTables:
         binder.known, binder.part = tuple(low), part
         written = [one for one in self._bound_where(part).existences if not self._is_of_tables(one)]
         existences = self.queries.existences(written, scope, binder, self.environment, certain(part.tree))
-        outputs = _Outputs(self._names())
+        outputs = JoinedColumns(self._names())
         for alias, table in part.tables.items():
             outputs.add(alias, table.columns)
         outputs.add("", part.merged)
@@ -187,40 +190,9 @@ class LateTables:
         return self.block
 
     def _names(self) -> frozenset[str] | None:
-        """The folded names that stand in the query; None if a star does, which names all."""
-        if any(item.code is None for item in self.select.items) or any(t.written.natural for t in self.waiting):
-            return None
-        return self.select.words
+        """The folded names that stand in the query; None if all may be named."""
+        return None if any(t.written.natural for t in self.waiting) else named_in(self.select)
 
 
 def _aliases(predicates: Iterable[Predicate]) -> set[str]:
     return {ref.alias for predicate in predicates for ref in predicate.columns}
-
-
-class _Outputs:
-    """The columns that a block gives, each value once."""
-
-    def __init__(self, names: frozenset[str] | None) -> None:
-        self._wanted = names
-        self._by_value: dict[ColumnRef | Expression, str] = {}
-
-    def add(self, alias: str, columns: Iterable[Visible]) -> None:
-        """Those of an alias that are named somewhere."""
-        for column in columns:
-            if column.is_virtual or (self._wanted is not None and fold(column.name) not in self._wanted):
-                continue
-            values = column.ends or (column.value,)
-            for number, value in enumerate(values):
-                end = (".start", ".end")[number] if column.ends else ""
-                self._by_value.setdefault(value, f"{alias}.{column.name}{end}" if alias else f"{column.name}{end}")
-
-    @property
-    def all(self) -> tuple[Output, ...]:
-        """As the block gives them."""
-        return tuple(Output(name, value) for value, name in self._by_value.items())
-
-    def shown(self, columns: Iterable[Visible], alias: str) -> Iterable[Visible]:
-        """The same columns as those of the block."""
-        for column in columns:
-            if column.value in self._by_value:
-                yield replace(column, value=ColumnRef(alias, self._by_value[column.value]))

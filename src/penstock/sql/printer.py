@@ -185,7 +185,8 @@ def _option(key: str) -> str:
 def _output(output: Output | Formula) -> str:
     if isinstance(output, Formula):
         return f"{output} AS {quoted(output.name)}"
-    if isinstance(output.value, ColumnRef) and output.value.column == output.name:
+    # Of what is joined from a table, `t.k`, the plain name is k.
+    if isinstance(output.value, ColumnRef) and str(output.value).endswith(f".{quoted(output.name)}"):
         return str(output.value)
     return f"{output.value} AS {quoted(output.name)}"
 

@@ -137,6 +137,7 @@ class Scope:
         broken: Set[str] = frozenset(),
         missing: Set[str] = frozenset(),
         scalars: Scalars | None = None,
+        asked: Mapping[int, Visible] | None = None,
     ) -> None:
         self.source = source
         self.tables = tables
@@ -152,6 +153,8 @@ class Scope:
         self.earlier: dict[str, Visible] = {}
         """What is named by the items of SELECT before the one that is bound, by folded names: for what is no column."""
         """Folded aliases of streams that are not there: a column may be theirs, so it is passed over."""
+        self.asked = asked or {}
+        """The columns that EXISTS and IN are where they stand for a value, by the identity of sqlglot's node."""
         self._scalars = scalars
         self._given: dict[int, Visible] = {}
 
@@ -193,6 +196,7 @@ class Scope:
     def _types(self) -> dict[ColumnRef, DataType | None]:
         columns = [column for table in self.tables.values() for column in table.columns]
         types = {column.value: column.type for column in columns if isinstance(column.value, ColumnRef)}
+        types |= {column.value: column.type for column in self.asked.values() if isinstance(column.value, ColumnRef)}
         return types | {end: column.end_type for column in columns for end in column.ends or ()}
 
     def ends_of(self, ref: ColumnRef) -> tuple[ColumnRef, ColumnRef] | None:

@@ -19,6 +19,8 @@ from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, certain, leaves
 from penstock.model.stream import Stream
 from penstock.model.table import with_table_joins
+from penstock.sql.asked_conditions import asks_values
+from penstock.sql.asked_values import AskedValues
 from penstock.sql.block_streams import Declared, block_stream, with_names, with_window_ends
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
@@ -200,13 +202,16 @@ class QueryBinder:
         part = binder.bind(select.source, environment, select.where)
         late = self.late_tables(binder, select, environment)
         part = late.joined(part) if part is not None and late is not None else part
+        asked = AskedValues(self, binder, select, environment, late) if asks_values(select) else None
+        part = asked.joined(part) if part is not None and asked is not None else part
         missing = frozenset(binder.missing)
-        outer = Scope(self.source, {}, missing=missing)
+        answers = None if asked is None else asked.columns
+        outer = Scope(self.source, {}, missing=missing, asked=answers)
         if part is not None:
             scalars = scalars_of(binder, part, environment)
-            outer = part.scope(self.source, missing=missing, scalars=scalars, hidden=environment.outside)
-        condition = bind_condition(select.where, outer, may_exist=True)
-        condition = condition if late is None else late.left(condition)
+            outer = part.scope(self.source, missing=missing, scalars=scalars, hidden=environment.outside, asked=answers)
+        condition = bind_condition(select.where, outer, may_exist=True) if asked is None else asked.left(outer)
+        condition = condition if late is None or asked is not None else late.left(condition)
         where = binder.predicates(condition)
         binder.known, binder.part = where, part
         existences = self.existences(
@@ -242,7 +247,7 @@ class QueryBinder:
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
             query = self.select(name, used, block, select.at, sink=sink, hints=hints)
-            return query if late is None or query is None else late.pruned(query)
+            return query if late is None or query is None or asked is not None else late.pruned(query)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 at, hint = _place(problem, select, outputs, groups, sources), problem.hint

@@ -30,7 +30,7 @@ from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.from_clause import AskedOfJoins, FromBinder
-from penstock.sql.from_parts import Part, Sources
+from penstock.sql.from_parts import Part, Sources, alias_of
 from penstock.sql.inlining import plain_select
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
@@ -128,8 +128,10 @@ class SubqueryBinder:
         """Rows that have a partner in a table, or none, are found by Spark before the stream meets any other."""
         part = self.binder.part
         kind = WrittenJoin.ANTI if written.negated else WrittenJoin.SEMI
-        tables = TableBinder(self.binder, FromJoin(kind, item, item, None, written.at), item, table, kind)
-        inner = Scope(self.source, {tables.alias: tables.columns}, around=around)
+        # The same table may be joined in FROM, or asked twice.
+        own = replace(item, alias=Name(self.binder.sources.free_alias(alias_of(item)), item.at))
+        tables = TableBinder(self.binder, FromJoin(kind, own, own, None, written.at), own, table, kind)
+        inner = Scope(self.source, {alias_of(item): tables.columns}, around=around)
         before = len(self.source.mistakes)
         items = self._items(select, inner, needed=written.members)
         condition = [predicate for predicate, _ in bind_condition(select.where, inner).predicates]
@@ -165,7 +167,7 @@ class SubqueryBinder:
             return
         equal = [equality(one, other) for one, other in zip(outside, items, strict=True) if one is not None]
         text = None
-        if written.members and written.negated:
+        if written.takes_unknown:
             # A member that may be equal, since one of the two is NULL, is in the way as one that is.
             member = conjunction(tuple(equal))
             text = f"({member}) OR ({member}) IS NULL"
@@ -225,7 +227,7 @@ class SubqueryBinder:
                 (value, self._has_value(value, self.binder.known, is_there=is_there)),
                 (other, self._has_value(other, tuple(condition), is_there=True)),
             ]
-            if written.negated and (may_be_null := [one for one, has_value in lacking if not has_value]):
+            if written.takes_unknown and (may_be_null := [one for one, has_value in lacking if not has_value]):
                 self._refuse_null(written, may_be_null[0])
                 return False
             predicate = equality(value, other)
@@ -245,11 +247,14 @@ class SubqueryBinder:
         return is_there and never_null(self.binder.sources.by_alias[value.alias], value.column)
 
     def _refuse_null(self, written: WrittenExists, value: ColumnRef | Expression) -> None:
+        told, instead = f"NOT IN with {value}, which may be NULL: one NULL keeps every row out", "NOT EXISTS"
+        if written.is_value:
+            told, instead = f"IN with {value}, which may be NULL: then it is neither true nor false", "EXISTS"
         self.binder.report(
-            f"NOT IN with {value}, which may be NULL: one NULL keeps every row out",
+            told,
             written.at,
             f"add {value} IS NOT NULL to the WHERE that it stands in, declare CHECK ({_bare(value)} IS NOT NULL), "
-            "or write NOT EXISTS (SELECT 1 …)",
+            f"or write {instead} (SELECT 1 …)",
             Refused,
         )
 

@@ -92,7 +92,7 @@ def term_of(
             return term
         case exp.Subquery():
             return read(node.this)
-        case exp.Column() | exp.Select() if id(node) in columns:
+        case exp.Column() | exp.Select() | exp.Exists() | exp.In() | exp.Not() if id(node) in columns:
             found = columns[id(node)]
             value = found.column.value
             term = value.term if isinstance(value, Expression) else value

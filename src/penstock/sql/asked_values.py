@@ -1,0 +1,257 @@
+"""EXISTS and IN beside OR, and as a value: `SELECT EXISTS (…) AS paid`, `WHERE vip OR EXISTS (…)`, in CASE, in FILTER.
+
+The joins of FROM then are a block of their own, a UNION ALL of cases that have no row in common (`asked_conditions`).
+In each of them every question is decided, by EXISTS or NOT EXISTS as conditions of its WHERE. Where its answer is a
+value that the query around names, it is a column of the block: TRUE in one case, FALSE in another.
+
+    SELECT o.id, EXISTS (a) AS paid FROM o
+      = SELECT x.id, x.paid FROM (SELECT o.id, TRUE AS paid FROM o WHERE EXISTS (a)
+                                  UNION ALL SELECT o.id, FALSE FROM o WHERE NOT EXISTS (a)) AS x
+
+Theorem: this is the same bag. A row is in exactly one case in which WHERE holds, and EXISTS is never unknown. IN is,
+where NULL is compared: over streams that is refused as NOT IN is, over tables it is a case of its own.
+
+What is kept for a question is kept once for each case that asks it. Not in the language: hints beside it, questions in
+the ON of a join, and more than a dozen cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from penstock.errors import Refused
+from penstock.model.clauses import Output, Source, Union
+from penstock.model.expressions import Cast, ColumnRef, Expression, Literal
+from penstock.model.names import fold
+from penstock.model.query import Query
+from penstock.model.relation import Block, Leaf, certain, leaves
+from penstock.model.stream import Stream
+from penstock.model.types import DataType, Kind
+from penstock.records import record
+from penstock.sql.aggregate_calls import words_of
+from penstock.sql.asked_conditions import (
+    Both,
+    Case,
+    Decided,
+    Formula,
+    Plain,
+    Question,
+    asked_outside_where,
+    cases_of,
+    conditions_of,
+    formula_of,
+    is_asking,
+    questions_in,
+)
+from penstock.sql.block_streams import declared_stream
+from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition, bind_decided
+from penstock.sql.environment import Environment
+from penstock.sql.from_clause import FromBinder
+from penstock.sql.from_parts import Part
+from penstock.sql.joined_columns import JoinedColumns, named_in
+from penstock.sql.late_tables import LateTables
+from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.table_queries import reads_only_tables
+from penstock.sql.table_values import scalars_of
+from penstock.sql.tree import Code, Select
+from penstock.sql.unions import common_event_time
+from penstock.sql.words import tokens_of
+
+if TYPE_CHECKING:
+    from penstock.sql.selects import QueryBinder
+
+_MOST_CASES = 12
+_TOO_MANY = "put some of them into a query in FROM, each as a column: (SELECT *, EXISTS (…) AS met FROM …) AS x"
+
+
+@record
+class _Value:
+    """A question whose answer is a column."""
+
+    name: str
+    nodes: tuple[exp.Expr, ...]
+    written: WrittenExists
+    may_be_unknown: bool
+    """Whether NULL may be compared, of which a case is made."""
+
+    @property
+    def answers(self) -> tuple[bool | None, ...]:
+        return (True, False, None) if self.may_be_unknown else (True, False)
+
+    def asked(self, answer: bool | None) -> Iterator[WrittenExists]:
+        """What rows are asked that have such an answer."""
+        is_in = self.written.members
+        if answer is not None:
+            negated = self.written.negated is answer
+            yield replace(self.written, negated=negated, takes_unknown=is_in and negated, is_value=True)
+        else:
+            yield replace(self.written, negated=True, takes_unknown=False)
+            yield replace(self.written, negated=False, takes_unknown=True)
+
+
+class AskedValues:
+    """Makes the joins of a FROM a block in which all is answered that the query asks inside of expressions."""
+
+    def __init__(
+        self,
+        queries: QueryBinder,
+        binder: FromBinder,
+        select: Select,
+        environment: Environment,
+        late: LateTables | None,
+    ) -> None:
+        self.queries = queries
+        self.binder = binder
+        self.source = binder.source
+        self.select = select
+        self.environment = environment
+        self.late = late
+        self.above: list[Code] = []
+        """The conditions of WHERE that are left for the query around."""
+        self.columns: dict[int, Visible] = {}
+        """What a question is in the query around, by the identity of sqlglot's node."""
+        self._plain: list[Code] = []
+        self._formula: Formula = True
+        self._places: list[Code] = []
+
+    def joined(self, part: Part) -> Part | None:
+        """The part that the block is; None, and mistakes, if it cannot be."""
+        found = self._joined(part)
+        if found is None:
+            self.binder.missing |= {fold(alias) for alias in part.tables}
+            # What is wrong with them is told.
+            nothing = Visible("answer", ColumnRef("", "answer"), DataType.of(Kind.BOOLEAN))
+            self.columns = {id(node): nothing for value in self._read_values() for node in value.nodes}
+        return found
+
+    def _joined(self, part: Part) -> Part | None:
+        self._read_where()
+        values = list(self._read_values())
+        cases = list(islice(self._cases(values), _MOST_CASES + 1))
+        at = self.select.at if not values else values[0].written.at
+        at = self._places[0].at if self._places else at
+        if self.select.hints:
+            told = "EXISTS or IN as a value, or beside OR, has no hints beside it"
+            self.source.report(Refused, told, at, hint="leave the hints out, or join it to the rest by AND")
+            return None
+        if len(cases) > _MOST_CASES:
+            told = f"these questions by EXISTS and IN make more than {_MOST_CASES} cases"
+            self.source.report(Refused, told, at, hint=_TOO_MANY)
+            return None
+        columns = JoinedColumns(named_in(self.select))
+        for alias, table in part.tables.items():
+            columns.add(alias, table.columns)
+        columns.add("", part.merged)
+        alias = self.binder.sources.free_alias("asked")
+        name = self.queries.free_name(alias)
+        members: list[tuple[Query, Stream]] = []
+        before = dict(self.binder.sources.by_alias)
+        for number, (case, answers) in enumerate(cases, start=1):
+            self.binder.sources.by_alias = dict(before)
+            own = self.queries.free_name(f"{name}_{number}") if len(cases) > 1 else name
+            outputs = (*columns.all, *(_output(value, answer) for value, answer in answers))
+            query = self._case(part, case, answers, outputs, own)
+            stream = None if query is None else self.queries.stream_of(query, at)
+            if query is None or stream is None:
+                return None
+            members.append((query, stream))
+        self.binder.sources.by_alias = {}
+        stream, below = members[0][1], members[0][0] if len(members) == 1 else None
+        union = below or Union(tuple(Source(own, own.name, below=query) for query, own in members))
+        if below is None:
+            clock = common_event_time(members)
+            known = self.queries.declared
+            whole = declared_stream(name, stream.columns, clock, elements=(), at=at, source=self.source, known=known)
+            if whole is None:
+                return None
+            stream = replace(whole, is_nameless=True)
+        chosen = self.binder.sources.add(stream, at, alias, None, below=union)
+        tables = {key: NamedColumns(t.name, columns.shown(t.columns, chosen)) for key, t in part.tables.items()}
+        for value in values:
+            shown = Visible(value.name, ColumnRef(chosen, value.name), DataType.of(Kind.BOOLEAN))
+            self.columns |= {id(node): shown for node in value.nodes}
+        return Part(Leaf(chosen), tables, tuple(columns.shown(part.merged, chosen)))
+
+    def left(self, scope: Scope) -> Conjuncts:
+        """What is left of WHERE for the query around."""
+        bound = [bind_condition(code, scope) for code in self.above]
+        return Conjuncts([predicate for one in bound for predicate in one.predicates])
+
+    # What is asked
+
+    def _read_where(self) -> None:
+        formulas: list[Formula] = []
+        for code in conditions_of(self.select):
+            if self.late is not None and self.late.is_done(code.at):
+                continue
+            if not is_asking(code):
+                self._plain.append(code)
+                continue
+            self._places.append(code)
+            formula = formula_of(code.node, code)
+            if formula is None:
+                self.above.append(code)
+            else:
+                formulas.append(formula)
+        self._formula = Both(tuple(formulas)) if formulas else True
+
+    def _read_values(self) -> Iterator[_Value]:
+        found: dict[tuple[str, ...], list[tuple[exp.Expr, WrittenExists]]] = {}
+        asked = (*asked_outside_where(self.select), *(pair for code in self.above for pair in questions_in(code.node)))
+        for node, written in asked:
+            found.setdefault(words_of(tokens_of(node, ())), []).append((node, written))
+        for number, pairs in enumerate(found.values(), start=1):
+            written = pairs[0][1]
+            unknown = written.members and reads_only_tables(written.query, self.environment)
+            yield _Value(f"answer_{number}", tuple(node for node, _ in pairs), written, unknown)
+
+    def _cases(self, values: list[_Value]) -> Iterator[tuple[Case, Answers]]:
+        for case in cases_of(self._formula):
+            for answers in _answered(values):
+                yield case, answers
+
+    # A case
+
+    def _case(self, part: Part, case: Case, answers: Answers, outputs: tuple[Output, ...], name: str) -> Query | None:
+        binder, before = self.binder, len(self.source.mistakes)
+        scalars = scalars_of(binder, part, self.environment)
+        missing = frozenset(binder.missing)
+        scope = part.scope(self.source, missing=missing, scalars=scalars, hidden=self.environment.outside)
+        bound = [bind_condition(code, scope, may_exist=True) for code in self._plain]
+        for decided in case:
+            match decided:
+                case Decided(atom=Question(written=written), holds=holds):
+                    bound.append(Conjuncts([], [written if holds else replace(written, negated=not written.negated)]))
+                case Decided(atom=Plain(code=code, denied=denied), holds=holds):
+                    bound.append(bind_decided(code, scope, denied=denied, holds=holds))
+        bound += [Conjuncts([], list(value.asked(answer))) for value, answer in answers]
+        whole = Conjuncts([p for one in bound for p in one.predicates], [e for one in bound for e in one.existences])
+        whole = whole if self.late is None else self.late.left(whole)
+        where = binder.predicates(whole)
+        binder.known, binder.part = where, part
+        existences = self.queries.existences(whole.existences, scope, binder, self.environment, certain(part.tree))
+        if len(self.source.mistakes) > before:
+            return None
+        block = Block(part.tree, outputs, (*part.where, *where), (*part.existences, *existences))
+        used = tuple(binder.sources.by_alias[alias] for alias in leaves(part.tree))
+        return self.queries.built(name, used, block, self.select.at)
+
+
+Answers = tuple[tuple[_Value, bool | None], ...]
+
+
+def _answered(values: Iterable[_Value]) -> Iterator[Answers]:
+    """Every choice of answers."""
+    return product(*([(value, answer) for answer in value.answers] for value in values))
+
+
+def _output(value: _Value, answer: bool | None) -> Output:
+    if answer is None:
+        term = Cast(Literal(None), DataType.of(Kind.BOOLEAN))
+        return Output(value.name, Expression("CAST(NULL AS BOOLEAN)", (), term))
+    return Output(value.name, Expression(str(answer).upper(), (), Literal(answer)))

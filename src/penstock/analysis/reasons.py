@@ -274,6 +274,7 @@ class Promised(ReasonKind):
     WINDOW_HAS_ENDS = auto()
     CUT_OF_A_TIME = auto()
     PICKED_IN_WINDOW = auto()
+    PICKED_IN_CUT = auto()
 
 
 class NotPromised(ReasonKind):

@@ -299,6 +299,10 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "{0} lies in a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
         "{2}; {3}"
     ),
+    Promised.PICKED_IN_CUT: (
+        "{0} lies in one {1} of {2}, emitted when no result can fall into it any more, and all that are over with it: "
+        "{3}; {4}"
+    ),
     Promised.SESSION_ENDS: (
         "{0} is the end of a session of {1}, emitted when no result can be added to it any more, and all that are over "
         "with it: {2}; {3}"

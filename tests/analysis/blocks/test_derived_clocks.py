@@ -89,3 +89,14 @@ def test_a_frontier_that_may_stand_still_is_not_claimed(view: str, streams: str,
     found = block(view, streams).derived
     assert found.clocks == ()
     assert [reason.kind for reason in found.unclaimed[0].because] == [why]
+
+
+@pytest.mark.parametrize("by", ["date_trunc('HOUR', a.t)", "to_date(a.t)", "trunc(a.t, 'MM')", "CAST(a.t AS DATE)"])
+def test_a_time_that_is_picked_of_its_day_or_month_has_the_clock_of_that(by: str) -> None:
+    streams = "CREATE STREAM a (k BIGINT, t TIMESTAMP, u TIMESTAMP, EVENT TIME t, ORDERED BY t);"
+    first = f"SELECT a.k, a.t, a.u FROM a QUALIFY ROW_NUMBER() OVER (PARTITION BY a.k, {by} ORDER BY a.u) = 1"
+    (found,) = block(first, streams).derived.clocks
+    assert (found.column, str(found.clock)) == ("t", "a.t")
+    assert found.cut is not None
+    assert not found.cut.gives_date
+    assert clocks(f"SELECT a.k, max(a.t) AS x, max(a.u) AS y FROM a GROUP BY a.k, {by}", streams) == [("x", "a.t")]

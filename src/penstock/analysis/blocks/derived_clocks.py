@@ -17,6 +17,7 @@ told it batch by batch.
   it, and starts with the least start of the sessions that are open, or after it. That one moves on as sessions end.
 - A value of x.c that a group by a window of it picks (`max`, `min`, its first rows) lies in the window: it has the
   clock of the window's start, in the type of x.c.
+  Likewise one that a group by a cut of x.c picks: it lies in what is cut off, and has the clock of its beginning.
 - A cut of x.c (`date_trunc`, `to_date`: model/closed_groups.py) never falls while x.c does not: what is emitted later
   has the cut of the frontier, or a later one.
 - An unmatched row of an outer join or NOT EXISTS is emitted while its tuples are stored, as every other row is.
@@ -68,7 +69,8 @@ def derived_clocks(
     query: Query, known: Mapping[str, Origin], findings: Mapping[str, Finding]
 ) -> Iterator[tuple[Claim, FrontierClock] | Unclaimed]:
     """The columns of the answer that have a clock, each with why; of others that might have one, why not."""
-    picked = {name: window for name, window, _ in picked_in_windows(query)}
+    picked: dict[str, Origin | Cut] = {name: window for name, window, _ in picked_in_windows(query)}
+    picked |= {name: cut for name, cut, _ in picked_in_cuts(query) if name not in picked}
     for name, origin in (*known.items(), *cuts(query), *picked.items()):
         ref = origin if isinstance(origin, ColumnRef) else origin.column
         doubts: list[Reason] = []
@@ -113,6 +115,23 @@ def picked_in_windows(query: Query) -> Iterator[tuple[str, TimeWindow, bool]]:
             kind = query.type_of(window.column)
             if value.argument == window.column and kind is not None and kind.kind in _OF_ENDS:
                 yield shown.name, replace(window, end="start"), value.function not in PICKS
+
+
+def picked_in_cuts(query: Query) -> Iterator[tuple[str, Cut, bool]]:
+    """The columns of the answer that are a value of the column that groups are cut of, with that cut as a TIMESTAMP.
+
+    And whether each has one where the column has.
+    """
+    known = [cut for key in query.sure_keys if (cut := cut_of(key)) is not None]
+    for shown in query.answer:
+        value = shown.value if isinstance(shown, Output) else None
+        if not isinstance(value, Aggregate) or value.function not in _PICK:
+            continue
+        for cut in known:
+            kind = query.type_of(cut.column)
+            if value.argument == cut.column and kind is not None and kind.kind is Kind.TIMESTAMP:
+                yield shown.name, replace(cut, gives_date=False), value.function not in PICKS
+                break
 
 
 def _equal_clocks(query: Query, ref: ColumnRef) -> Iterator[ColumnRef]:
@@ -162,6 +181,8 @@ def _because(
 ) -> Reason:
     assert isinstance(finding, Bounded)
     order = order_text(query.by_alias[clock.alias].stream, _orders(query, clock)[0])
+    if is_picked and isinstance(origin, Cut):
+        return Promised.PICKED_IN_CUT(name, origin.unit, clock, order, finding.bound)
     if is_picked:
         return Promised.PICKED_IN_WINDOW(name, clock, order, finding.bound)
     if isinstance(origin, TimeWindow) and origin.is_session:

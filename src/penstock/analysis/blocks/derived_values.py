@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from penstock.analysis.blocks.derived_clocks import cuts, picked_in_windows
+from penstock.analysis.blocks.derived_clocks import cuts, picked_in_cuts, picked_in_windows
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Claim
 from penstock.analysis.reasons import Promised
@@ -57,7 +57,8 @@ def derived_conditions(facts: Facts, known: Mapping[str, Origin]) -> Iterator[Cl
     for name, window, is_sure in picked_in_windows(query):
         if is_sure:
             yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.WINDOW_HAS_ENDS(window.whole),))
-    for name, cut in cuts(query):
+    sure = ((name, cut) for name, cut, is_sure in picked_in_cuts(query) if is_sure)
+    for name, cut in (*cuts(query), *sure):
         if cut.column.alias in query.core and not facts.of().domain(cut.column).nullable:
             yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.CUT_OF_A_TIME(cut.column),))
     for predicate in dict.fromkeys(query.holding(frozenset()).predicates):

@@ -644,3 +644,12 @@ SELECT f.id, f.cost, c.page FROM flagged f JOIN clicks c ON c.ts BETWEEN f.ts AN
 
 -- asked_table_twice
 SELECT o.id, i.category FROM orders o JOIN items i ON i.item = o.item WHERE o.qty NOT IN (SELECT i.cost FROM items i WHERE i.category = 'food') AND EXISTS (SELECT 1 FROM items i WHERE i.cost > o.price);
+
+-- top_groups
+SELECT customer, n, since, rn FROM (SELECT customer, count(*) AS n, window(ts, '10 minutes').start AS since, ROW_NUMBER() OVER (PARTITION BY window(ts, '10 minutes') ORDER BY count(*) DESC, customer) AS rn FROM clicks GROUP BY customer, window(ts, '10 minutes')) WHERE rn <= 2;
+
+-- qualify_groups
+SELECT item, to_date(ts) AS day, sum(qty) AS sold FROM orders GROUP BY item, to_date(ts) QUALIFY ROW_NUMBER() OVER (PARTITION BY to_date(ts) ORDER BY sum(qty) DESC NULLS LAST, item) <= 2;
+
+-- first_of_hour_joined
+SELECT f.id, f.ts, p.amount FROM (SELECT id, ts, ROW_NUMBER() OVER (PARTITION BY date_trunc('MINUTE', ts) ORDER BY ts, id, item, price) AS rn FROM orders) f LEFT JOIN payments p ON p.order_id = f.id AND p.ts BETWEEN f.ts AND f.ts + INTERVAL 10 MINUTES WHERE f.rn = 1;

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.analysis.check import check_query
+from penstock.errors import PenstockError
+from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 
 STREAM = "CREATE STREAM s (a INT, b STRING, c BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts);"
@@ -73,3 +76,52 @@ def test_hints_and_distinct_are_of_the_query_around() -> None:
 )
 def test_a_limit_counts_wherever_the_query_around_stands(text: str) -> None:
     penstock.parse(f"{STREAM} {text};")
+
+
+WINDOW = "window(ts, '5 minutes')"
+
+
+@pytest.mark.parametrize(
+    ("short", "by", "limit"),
+    [
+        (
+            f"SELECT b, n FROM (SELECT b, count(*) AS n, {WINDOW} AS w, "
+            f"ROW_NUMBER() OVER (PARTITION BY {WINDOW} ORDER BY count(*) DESC, b) AS rn "
+            f"FROM s GROUP BY b, {WINDOW}) WHERE rn <= 2",
+            "w ORDER BY n DESC, b",
+            2,
+        ),
+        (
+            f"SELECT b, n FROM (SELECT b, count(*) AS n, {WINDOW} AS w FROM s GROUP BY b, {WINDOW} "
+            f"QUALIFY ROW_NUMBER() OVER (PARTITION BY w ORDER BY n DESC, s.b) <= 2)",
+            "w ORDER BY n DESC, b",
+            2,
+        ),
+    ],
+)
+def test_groups_are_numbered_by_a_query_around_them(short: str, by: str, limit: int) -> None:
+    groups = f"SELECT b, count(*) AS n, {WINDOW} AS w FROM s GROUP BY b, {WINDOW}"
+    numbered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY {by}) AS rn FROM ({groups})"
+    (one,) = penstock.parse(f"{STREAM} {short};").queries
+    (other,) = penstock.parse(f"{STREAM} SELECT b, n FROM ({numbered}) WHERE rn <= {limit};").queries
+    assert check_query(one).verdict == check_query(other).verdict == "bounded"
+    tops = [
+        [b.top.most for b in (q, *(source.below for source in blocks_below(q))) if isinstance(b, Query) and b.top]
+        for q in (one, other)
+    ]
+    assert tops == [[limit], [limit]]
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "SELECT b, ROW_NUMBER() OVER (ORDER BY count(*)) AS rn, count(*) FROM s GROUP BY b",
+        "SELECT b, ROW_NUMBER() OVER (ORDER BY b, c) AS rn FROM s GROUP BY ALL",
+        "SELECT DISTINCT b, ROW_NUMBER() OVER (ORDER BY b) AS rn FROM s",
+        "SELECT b, count(*) AS n, ROW_NUMBER() OVER (ORDER BY c) AS rn FROM s GROUP BY b",
+        "SELECT b, ROW_NUMBER() OVER (ORDER BY b) AS rn FROM (SELECT b, c FROM s GROUP BY b)",
+    ],
+)
+def test_what_cannot_be_numbered_is_said(inner: str) -> None:
+    with pytest.raises(PenstockError, match=r"beside GROUP BY|neither grouped"):
+        penstock.parse(f"{STREAM} SELECT b FROM ({inner}) WHERE rn <= 2;")

@@ -138,7 +138,8 @@ class Writer:
         """A query, and the columns of its answer."""
         if depth > 0 and self.chance(0.15):
             return self._united(depth)
-        form = self.draw.choices(("select", "distinct", "group", "session", "first"), (6, 2, 2, 1, 1))[0]
+        forms = ("select", "distinct", "group", "session", "first", "first groups")
+        form = self.draw.choices(forms, (12, 4, 4, 2, 2, 1))[0]
         named: list[tuple[str, str]] = []
         source = self._from(depth, named)
         where = [*source.where, *self._filters(source)]
@@ -150,6 +151,8 @@ class Writer:
             text, columns = self._grouped(source, where)
         elif form == "session":
             text, columns = self._in_sessions(source, where)
+        elif form == "first groups":
+            text, columns = self._first_groups(source, where)
         elif form == "first":
             text, columns = self._first_rows(source, where)
         else:
@@ -390,6 +393,25 @@ class Writer:
             return f"SELECT {items} FROM {kept} QUALIFY {number} {most}", columns
         return (
             f"SELECT k, ts, v0 FROM (SELECT {items}, {number} AS rn FROM {kept}) {self.alias()} WHERE rn {most}",
+            columns,
+        )
+
+    def _first_groups(self, source: _From, where: list[str]) -> tuple[str, tuple[Column, ...]]:
+        """The first groups of a window of time; what orders them tells them apart."""
+        key, value = (self.draw.choice(source.every).name(role, self.draw) for role in ("key", "value"))
+        time = self.draw.choice(source.parts).name("time", self.draw)
+        kept = source.kept([*where, f"{time} IS NOT NULL"])
+        window, most = f"{time}|{self.draw.choice((2, 3, 5))}", self.draw.choice(("= 1", "<= 2", "< 3"))
+        made = self.draw.choice(("count(*)", f"count({value})", f"sum({value})", f"max({value}) + 1"))
+        order = f"{self.draw.choice((made, 'count(*)'))} DESC NULLS LAST, {key} NULLS FIRST"
+        number = f"ROW_NUMBER() OVER (PARTITION BY [[{window}|]] ORDER BY {order})"
+        items = f"{key} AS k, [[{window}|{self.draw.choice(('start', 'end'))}]] AS ts, {made} AS v0"
+        columns = (Column("k", "key"), Column("ts", "time"), Column("v0", "value"))
+        groups = f"FROM {kept} GROUP BY {key}, [[{window}|]]"
+        if self.chance(0.5):
+            return f"SELECT {items} {groups} QUALIFY {number} {most}", columns
+        return (
+            f"SELECT k, ts, v0 FROM (SELECT {items}, {number} AS rn {groups}) {self.alias()} WHERE rn {most}",
             columns,
         )
 

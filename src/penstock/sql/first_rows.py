@@ -136,9 +136,10 @@ def refuse_beside_groups(item: SelectItem, scope: Scope) -> None:
     """Say that what is numbered are rows."""
     scope.source.report(
         Refused,
-        "ROW_NUMBER() beside GROUP BY, DISTINCT or another ROW_NUMBER() is not in Penstock's language",
+        "this ROW_NUMBER() beside GROUP BY, DISTINCT or another ROW_NUMBER() is not in Penstock's language",
         item.at,
-        hint="group in a view or a query in FROM, and number its rows in the query around it",
+        hint="group in a view or a query in FROM, and number its rows in the query around it; of groups one number may "
+        "stand beside them, where each item has a name of its own: count(*) AS n",
     )
 
 

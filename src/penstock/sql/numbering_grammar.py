@@ -5,26 +5,45 @@ alias, and a `ROW_NUMBER() OVER (…)` in c itself becomes an item that `*` leav
 not give. Hints and DISTINCT are those of
 the query around. So whoever binds a query knows numbers in FROM alone (`first_rows`).
 
+Groups are numbered by a query around them: `SELECT k, ROW_NUMBER() OVER (ORDER BY count(*)) AS rn FROM … GROUP BY k`
+is `SELECT k, ROW_NUMBER() OVER (ORDER BY n) AS rn FROM (SELECT k, count(*) AS n FROM … GROUP BY k)`, where every item
+has a name by which it can be called.
+
 Not decided here: what may be numbered, and which functions of windows there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.names import fold
-from penstock.sql.aggregate_calls import call_end, words_of
+from penstock.sql.aggregate_calls import call_end, is_one_call, words_of
 from penstock.sql.grouping_grammar import GroupingGrammar
-from penstock.sql.tree import Code, FromQuery, Name, OrderItem, QueryText, RowNumber, Select, SelectItem, Stretch
+from penstock.sql.tree import (
+    Code,
+    FromQuery,
+    Name,
+    OrderItem,
+    OverAggregates,
+    QueryText,
+    RowNumber,
+    Select,
+    SelectItem,
+    Stretch,
+)
 
 Windows = dict[str, tuple[Token, ...]]
 """What WINDOW names, by folded names: each with its parentheses."""
 
+Over = Callable[[Code], OverAggregates | None]
+"""What makes of an expression one over aggregates and keys; None where it is none."""
+
 _HIDDEN = "__qualify_"
+_BY = "__numbered_by_"
 
 
 class NumberingGrammar(GroupingGrammar):
@@ -62,7 +81,41 @@ class NumberingGrammar(GroupingGrammar):
             for item in items
         ]
 
-    def qualified(self, inner: Select, windows: Windows, qualify: Code) -> Select:
+    def over_groups(self, made: Select, over: Over) -> Select:
+        """A SELECT that numbers groups, as one around them; as it is where it numbers none, or cannot name them."""
+        numbers = [item for item in made.items if item.number is not None]
+        others = [item for item in made.items if item.number is None]
+        has_groups = bool(made.group_by or made.having) or any(item.over is not None for item in others)
+        names = [fold(name) for item in others if (name := _name_of(item)) is not None]
+        if not has_groups or len(numbers) != 1 or made.distinct or made.grouping_sets:
+            return made
+        if len(set(names)) < len(others):
+            return made
+        hidden: list[SelectItem] = []
+
+        def by_name(code: Code) -> Code:
+            return self.among([self._called(code.tokens, others, hidden, _BY, code.at)]).condition()
+
+        def shown(item: SelectItem) -> SelectItem:
+            number = item.number
+            if number is None:
+                assert item.code is not None
+                return SelectItem(by_name(item.code), None, item.alias, item.at)
+            ordering = tuple(replace(one, code=by_name(one.code)) for one in number.ordering)
+            return replace(item, over=None, number=replace(number, partition=partition, ordering=ordering))
+
+        known = {words_of(item.code.tokens) for item in others if item.code is not None}
+        keys = numbers[0].number.partition if numbers[0].number is not None else ()
+        partition = tuple(by_name(code if words_of(code.tokens) in known else _by_start(code)) for code in keys)
+        items = tuple(map(shown, made.items))
+        added = [replace(one, over=None if one.code is None else over(one.code)) for one in hidden]
+        if made.groups_by_all and any(one.over is None for one in added):
+            return made  # It would be a key.
+        below = (*others, *added)
+        rows = FromQuery(QueryText((), replace(made, hints=(), items=below), made.at), None, None, (), made.at)
+        return Select(made.hints, False, items, rows, None, (), made.at, words=made.words)
+
+    def qualified(self, inner: Select, windows: Windows, qualify: Code, over: Over) -> Select:
         """`SELECT … QUALIFY c`, as the query around the SELECT."""
         tokens = self._with_windows(qualify.tokens, windows)
         hidden: list[SelectItem] = []
@@ -82,7 +135,7 @@ class NumberingGrammar(GroupingGrammar):
         where = self._over_items(found, inner.items, hidden, qualify)
         items = (*inner.items, *hidden)
         rows = FromQuery(
-            QueryText((), replace(inner, hints=(), distinct=False, items=items), inner.at),
+            QueryText((), self.over_groups(replace(inner, hints=(), distinct=False, items=items), over), inner.at),
             None,
             None,
             (),
@@ -97,7 +150,7 @@ class NumberingGrammar(GroupingGrammar):
     ) -> Code:
         """The condition over what the SELECT gives; a column that it does not give becomes an item that is left out."""
         condition = self.among(tokens).condition()
-        given = {name for item in (*items, *hidden) if (name := _name_of(item)) is not None}
+        given = {fold(name) for item in (*items, *hidden) if (name := _name_of(item)) is not None}
         is_star = any(item.code is None for item in items)
         found: list[Token] = []
         columns = {node.parts[0].meta["start"]: node for node in condition.node.find_all(exp.Column)}
@@ -117,13 +170,18 @@ class NumberingGrammar(GroupingGrammar):
         self, tokens: Sequence[Token], items: Sequence[SelectItem], hidden: list[SelectItem], qualify: Code
     ) -> Token:
         """The name of the item that some tokens are; it is added where there is none."""
+        return self._called(tokens, items, hidden, _HIDDEN, qualify.at)
+
+    def _called(
+        self, tokens: Sequence[Token], items: Sequence[SelectItem], hidden: list[SelectItem], called: str, at: Stretch
+    ) -> Token:
         same = (item for item in (*items, *hidden) if item.code and words_of(item.code.tokens) == words_of(tokens))
-        name = next((item.alias for item in same if item.alias is not None), None)
+        name = next((name for item in same if (name := _name_of(item)) is not None), None)
         if name is None:
             code = self.among(tokens).condition()
-            name = Name(f"{_HIDDEN}{len(hidden) + 1}", qualify.at)
-            hidden.append(SelectItem(code, None, name, qualify.at, number=self._row_number(code, code.tokens)))
-        return Token(TokenType.VAR, name.text, start=tokens[0].start, end=tokens[0].end)
+            name = f"{called}{len(hidden) + 1}"
+            hidden.append(SelectItem(code, None, Name(name, at), at, number=self._row_number(code, code.tokens)))
+        return Token(TokenType.VAR, name, start=tokens[0].start, end=tokens[0].end)
 
     def _with_windows(self, tokens: Sequence[Token], windows: Windows) -> tuple[Token, ...]:
         """The tokens with what a window is in the place of its name."""
@@ -172,8 +230,20 @@ def _numbering_end(tokens: Sequence[Token], place: int) -> int | None:
     return call_end(tokens, place + 4) if words == ["ROW_NUMBER", "(", ")", "OVER", "("] else None
 
 
+def _by_start(code: Code) -> Code:
+    """A window as its start, which says as much and can be stored; any other key as it is."""
+    if not is_one_call(code.tokens) or code.tokens[0].text.lower() != "window":
+        return code
+    last = code.tokens[-1]
+    ends = (
+        Token(TokenType.DOT, ".", start=last.end, end=last.end),
+        Token(TokenType.VAR, "start", start=last.end, end=last.end),
+    )
+    return replace(code, tokens=(*code.tokens, *ends))
+
+
 def _name_of(item: SelectItem) -> str | None:
-    """The folded name of an item that has one, or is a column."""
+    """The name of an item that has one, or is a column."""
     if item.alias is not None:
-        return fold(item.alias.text)
-    return fold(item.code.node.name) if item.code is not None and isinstance(item.code.node, exp.Column) else None
+        return item.alias.text
+    return str(item.code.node.name) if item.code is not None and isinstance(item.code.node, exp.Column) else None

@@ -13,7 +13,7 @@ from functools import partial
 from sqlglot import exp
 
 from penstock.errors import Refused
-from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scalar
+from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, is_random
 from penstock.model.names import fold, quoted
 from penstock.model.term_types import aggregate_type, output_type, type_of
@@ -197,6 +197,8 @@ class OutputBinder:
         value: Value | None
         if item.over is not None:
             value = self._over(item.over, named)
+        elif isinstance(named.get(id(unwrapped(item.code.node))), TimeWindow):
+            value = named[id(unwrapped(item.code.node))]  # An item before it that is a window: it may be grouped by.
         elif named or (self._is_grouped and subqueries_in(item.code.node)):
             value = bind_formula("", item.code, [], self.scope, named)
         else:
@@ -327,7 +329,12 @@ class OutputBinder:
         if window is not None:
             return window if self.windows.fits(window, code.at) else None
         column = bind_column(node, self.scope)
-        return column if column is not None else bind_node(code.node, code.tokens, self.scope)
+        if column is not None:
+            return column
+        before = self._looked_up(node) if isinstance(node, exp.Column) and len(node.parts) == 1 else None
+        if before is not None and before in self.scope.earlier.values() and isinstance(before.value, Expression):
+            return before.value  # An item before it, as it is: it may be grouped by.
+        return bind_node(code.node, code.tokens, self.scope)
 
 
 @record

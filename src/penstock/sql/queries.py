@@ -218,7 +218,11 @@ class QueryGrammar(NumberingGrammar):
             named,
             grouping_sets,
         )
-        return made if qualify is None else self.qualified(made, windows, qualify)
+
+        def over(code: Code) -> OverAggregates | None:
+            return self._over_aggregates(code, keys)
+
+        return self.over_groups(made, over) if qualify is None else self.qualified(made, windows, qualify, over)
 
     # What a query gives
 

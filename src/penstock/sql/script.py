@@ -58,8 +58,10 @@ def parse_script(text: str, file: str = "<script>", own_functions: Collection[st
     binder = QueryBinder(source, Declared(outlines, spellings), taken, limits_in(statements))
     start = Environment(streams, dict.fromkeys(sorted(broken["VIEW"])), tables=tables)
     environment = _views(source, views, start, sinks, binder)
-    queries = _queries(source, [s for s in statements if isinstance(s, Insert)], environment, sinks, binder)
+    asked = [s for s in statements if isinstance(s, Insert)]
+    queries = _queries(source, asked, environment, sinks, binder)
     source.raise_if_any()
+    assert len(queries) == len(asked), "a query is missing, and nothing is said of it"
     return Script(
         tuple(s for s in streams.values() if s is not None),
         tuple(s for s in sinks.values() if s is not None),

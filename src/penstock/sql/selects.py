@@ -179,14 +179,21 @@ class QueryBinder:
         if _is_distinct_by_window(select):
             # Each row once: the groups of all columns, which windows close.
             select = replace(select, distinct=False, groups_by_all=True)
+        before = len(self.source.mistakes)
         if (whole := self._folded(select, environment, name, sink)) is not None:
             return whole
-        before = len(self.source.mistakes)
+        told = self.source.mistakes[before:]
+        self.source.forget(before)
         try:
-            return self._bound_select(select, environment, name, sink, tables_last=False)
+            query = self._bound_select(select, environment, name, sink, tables_last=False)
         except AskedOfJoins:
             self.source.forget(before)
-            return self._bound_select(select, environment, name, sink, tables_last=True)
+            query = self._bound_select(select, environment, name, sink, tables_last=True)
+        if query is None and len(self.source.mistakes) == before:
+            # A query below is wrong, which was told when it was first looked at.
+            for mistake in told:
+                self.source.add(mistake)
+        return query
 
     def late_tables(self, binder: FromBinder, select: Select, environment: Environment) -> LateTables | None:
         """What joins tables after the streams; None if there are none to join so."""
@@ -270,14 +277,10 @@ class QueryBinder:
             return None
         if isinstance(item, FromQuery) and item.columns:
             return None
-        before = len(self.source.mistakes)
         text = named.query if isinstance(named, NamedQuery) else item.query if isinstance(item, FromQuery) else None
         around = named.environment if isinstance(named, NamedQuery) else environment
         query = None if text is None else self.bind(text, around, name, sink)
-        found = None if query is None else folded(select, query, numbered[0], item)
-        if found is None:
-            self.source.forget(before)
-        return found
+        return None if query is None else folded(select, query, numbered[0], item)
 
     def _partition(self, select: Select, scope: Scope) -> tuple[tuple[Scalar, ...], Top] | None:
         """What the rows of a SELECT are numbered by; None if they are not, or it cannot be."""

@@ -6,6 +6,6 @@ SELECT sum(a) OVER w AS n FROM s WINDOW w AS (PARTITION BY b);
 SELECT a FROM s QUALIFY rank() OVER (ORDER BY a) = 1;
 SELECT a FROM s QUALIFY row_number() OVER w = 1;
 SELECT a FROM s QUALIFY row_number() OVER (PARTITION BY a ORDER BY c) = 1 OR ok;
-SELECT a, count(*) AS n FROM s GROUP BY a QUALIFY row_number() OVER (ORDER BY a) = 1;
+SELECT a, count(*) FROM s GROUP BY a QUALIFY row_number() OVER (ORDER BY a) = 1;
 SELECT a FROM s QUALIFY a > 1;
 SELECT a FROM s QUALIFY row_number() OVER (PARTITION BY a ORDER BY c) = 1 WHERE a > 1;

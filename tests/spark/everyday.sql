@@ -418,14 +418,6 @@ FROM clicks
 UNION ALL SELECT 0, ts
 FROM payments;
 
--- exists_having
-SELECT id
-FROM orders o
-WHERE o.customer IN (SELECT customer
-FROM clicks
-GROUP BY customer
-HAVING count(*) > 2);
-
 -- in_grouped_window
 SELECT o.id
 FROM orders o

@@ -645,3 +645,12 @@ SELECT item, to_date(ts) AS day, sum(qty) AS sold FROM orders GROUP BY item, to_
 
 -- first_of_hour_joined
 SELECT f.id, f.ts, p.amount FROM (SELECT id, ts, ROW_NUMBER() OVER (PARTITION BY date_trunc('MINUTE', ts) ORDER BY ts, id, item, price) AS rn FROM orders) f LEFT JOIN payments p ON p.order_id = f.id AND p.ts BETWEEN f.ts AND f.ts + INTERVAL 10 MINUTES WHERE f.rn = 1;
+
+-- asked_of_windows
+WITH per AS (SELECT customer, window(ts, '5 minutes') AS w, count(*) AS n FROM clicks GROUP BY customer, window(ts, '5 minutes'))
+SELECT p.customer, p.w, p.w.end AS until, EXISTS (SELECT 1 FROM orders o WHERE o.customer = p.customer AND o.ts BETWEEN p.w.start AND p.w.end) AS bought FROM per p WHERE p.n > 2 OR p.customer IN (SELECT id FROM customers WHERE vip);
+
+-- windows_and_late_table
+WITH per AS (SELECT customer, window(ts, '5 minutes') AS w, count(*) AS n FROM clicks GROUP BY customer, window(ts, '5 minutes')),
+sold AS (SELECT customer, window(ts, '5 minutes') AS w, count(*) AS n FROM orders GROUP BY customer, window(ts, '5 minutes'))
+SELECT p.customer, p.w.start AS since, c.name FROM per p JOIN sold s ON s.customer = p.customer AND s.w = p.w JOIN customers c ON c.id = p.n - s.n;

@@ -28,9 +28,11 @@ from penstock.errors import Refused
 from penstock.model.clauses import Output, Source, Union
 from penstock.model.expressions import Cast, ColumnRef, Expression, Literal
 from penstock.model.names import fold
+from penstock.model.predicates import Predicate
 from penstock.model.query import Query
-from penstock.model.relation import Block, Leaf, certain, leaves
+from penstock.model.relation import Block, Existence, Leaf, certain, leaves
 from penstock.model.stream import Stream
+from penstock.model.table import as_read
 from penstock.model.types import DataType, Kind
 from penstock.records import record
 from penstock.sql.aggregate_calls import words_of
@@ -52,8 +54,8 @@ from penstock.sql.block_streams import declared_stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition, bind_decided
 from penstock.sql.environment import Environment
 from penstock.sql.from_clause import FromBinder
-from penstock.sql.from_parts import Part
-from penstock.sql.joined_columns import JoinedColumns, named_in
+from penstock.sql.from_parts import Part, appending
+from penstock.sql.joined_columns import JoinedColumns, named_in, named_of, with_columns
 from penstock.sql.late_tables import LateTables
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.table_queries import reads_only_tables
@@ -118,6 +120,7 @@ class AskedValues:
         self._plain: list[Code] = []
         self._formula: Formula = True
         self._places: list[Code] = []
+        self._cases_of_rows: list[tuple[Query, Stream]] = []
 
     def joined(self, part: Part) -> Part | None:
         """The part that the block is; None, and mistakes, if it cannot be."""
@@ -135,6 +138,10 @@ class AskedValues:
         cases = list(islice(self._cases(values), _MOST_CASES + 1))
         at = self.select.at if not values else values[0].written.at
         at = self._places[0].at if self._places else at
+        if len(cases) == 1 and not values:
+            # NOT (p OR EXISTS (…)): no more than conditions joined by AND.
+            kept = self._conditions(part, *cases[0])
+            return None if kept is None else replace(part, where=kept[0], existences=kept[1])
         if self.select.hints:
             told = "EXISTS or IN as a value, or beside OR, has no hints beside it"
             self.source.report(Refused, told, at, hint="leave the hints out, or join it to the rest by AND")
@@ -153,7 +160,7 @@ class AskedValues:
         before = dict(self.binder.sources.by_alias)
         for number, (case, answers) in enumerate(cases, start=1):
             self.binder.sources.by_alias = dict(before)
-            own = self.queries.free_name(f"{name}_{number}") if len(cases) > 1 else name
+            own = self.queries.free_name(f"{name}_{number}")
             outputs = (*columns.all, *(_output(value, answer) for value, answer in answers))
             query = self._case(part, case, answers, outputs, own)
             stream = None if query is None else self.queries.stream_of(query, at)
@@ -161,21 +168,49 @@ class AskedValues:
                 return None
             members.append((query, stream))
         self.binder.sources.by_alias = {}
-        stream, below = members[0][1], members[0][0] if len(members) == 1 else None
-        union = below or Union(tuple(Source(own, own.name, below=query) for query, own in members))
-        if below is None:
-            clock = common_event_time(members)
-            known = self.queries.declared
-            whole = declared_stream(name, stream.columns, clock, elements=(), at=at, source=self.source, known=known)
-            if whole is None:
-                return None
-            stream = replace(whole, is_nameless=True)
-        chosen = self.binder.sources.add(stream, at, alias, None, below=union)
+        united = self._united(members, name)
+        if united is None:
+            return None
+        below, stream = united
+        self._cases_of_rows = members
+        chosen = self.binder.sources.add(stream, at, alias, None, below=below)
         tables = {key: NamedColumns(t.name, columns.shown(t.columns, chosen)) for key, t in part.tables.items()}
         for value in values:
             shown = Visible(value.name, ColumnRef(chosen, value.name), DataType.of(Kind.BOOLEAN))
             self.columns |= {id(node): shown for node in value.nodes}
         return Part(Leaf(chosen), tables, tuple(columns.shown(part.merged, chosen)))
+
+    def _united(self, members: list[tuple[Query, Stream]], name: str) -> tuple[Union, Stream] | None:
+        """The cases as one stream."""
+        _, stream = members[0]
+        whole = declared_stream(
+            name,
+            stream.columns,
+            common_event_time(members),
+            elements=(),
+            at=self.select.at,
+            source=self.source,
+            known=self.queries.declared,
+        )
+        if whole is None:
+            return None
+        union = Union(tuple(Source(own, own.name, below=below) for below, own in members))
+        return union, replace(whole, is_nameless=True)
+
+    def pruned(self, query: Query) -> Query:
+        """The query over cases that give no column which nobody names."""
+        if not self._cases_of_rows:
+            return query
+        (source,) = query.sources
+        names = named_of(query, source, self.binder.asked)
+        cases = [with_columns(case, names) for case, _ in self._cases_of_rows]
+        streams = [self.queries.stream_of(case, self.select.at) for case in cases]
+        members = [(case, own) for case, own in zip(cases, streams, strict=True) if own is not None]
+        united = self._united(members, source.stream.name)
+        assert united is not None
+        below, stream = united
+        made = appending(replace(source, stream=as_read(stream, source.stream), below=below))
+        return replace(query, sources=(made,))
 
     def left(self, scope: Scope) -> Conjuncts:
         """What is left of WHERE for the query around."""
@@ -217,12 +252,17 @@ class AskedValues:
 
     # A case
 
-    def _case(self, part: Part, case: Case, answers: Answers, outputs: tuple[Output, ...], name: str) -> Query | None:
+    def _conditions(
+        self, part: Part, case: Case, answers: Answers
+    ) -> tuple[tuple[Predicate, ...], tuple[Existence, ...]] | None:
+        """What rows of a case keep; None, and mistakes, if it cannot be."""
         binder, before = self.binder, len(self.source.mistakes)
         scalars = scalars_of(binder, part, self.environment)
         missing = frozenset(binder.missing)
         scope = part.scope(self.source, missing=missing, scalars=scalars, hidden=self.environment.outside)
-        bound = [bind_condition(code, scope, may_exist=True) for code in self._plain]
+        plain = [bind_condition(code, scope, may_exist=True) for code in self._plain]
+        # What WHERE asks by AND alone is asked below the tables that are joined late, if there are any.
+        bound = plain if self.late is None else [self.late.left(one) for one in plain]
         for decided in case:
             match decided:
                 case Decided(atom=Question(written=written), holds=holds):
@@ -230,16 +270,20 @@ class AskedValues:
                 case Decided(atom=Plain(code=code, denied=denied), holds=holds):
                     bound.append(bind_decided(code, scope, denied=denied, holds=holds))
         bound += [Conjuncts([], list(value.asked(answer))) for value, answer in answers]
-        whole = Conjuncts([p for one in bound for p in one.predicates], [e for one in bound for e in one.existences])
-        whole = whole if self.late is None else self.late.left(whole)
-        where = binder.predicates(whole)
+        where = binder.predicates(Conjuncts([predicate for one in bound for predicate in one.predicates]))
         binder.known, binder.part = where, part
-        existences = self.queries.existences(whole.existences, scope, binder, self.environment, certain(part.tree))
+        asked = [existence for one in bound for existence in one.existences]
+        existences = self.queries.existences(asked, scope, binder, self.environment, certain(part.tree))
         if len(self.source.mistakes) > before:
             return None
-        block = Block(part.tree, outputs, (*part.where, *where), (*part.existences, *existences))
-        used = tuple(binder.sources.by_alias[alias] for alias in leaves(part.tree))
-        return self.queries.built(name, used, block, self.select.at)
+        return (*part.where, *where), (*part.existences, *existences)
+
+    def _case(self, part: Part, case: Case, answers: Answers, outputs: tuple[Output, ...], name: str) -> Query | None:
+        kept = self._conditions(part, case, answers)
+        if kept is None:
+            return None
+        used = tuple(self.binder.sources.by_alias[alias] for alias in leaves(part.tree))
+        return self.queries.built(name, used, Block(part.tree, outputs, *kept), self.select.at)
 
 
 Answers = tuple[tuple[_Value, bool | None], ...]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.model.clauses import Output
+from penstock.model.clauses import Output, Source
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
+from penstock.model.query import Query
 from penstock.sql.scope import Visible
 from penstock.sql.tree import Select
 
@@ -33,10 +34,10 @@ class JoinedColumns:
         for column in columns:
             if column.is_virtual or (self._wanted is not None and fold(column.name) not in self._wanted):
                 continue
-            values = column.ends or (column.value,)
-            for number, value in enumerate(values):
-                end = (".start", ".end")[number] if column.ends else ""
-                self._by_value.setdefault(value, f"{alias}.{column.name}{end}" if alias else f"{column.name}{end}")
+            name = f"{alias}.{column.name}" if alias else column.name
+            self._by_value.setdefault(column.value, name)
+            for end, value in zip(("start", "end"), column.ends or (), strict=False):
+                self._by_value.setdefault(value, f"{name}.{end}")
 
     @property
     def all(self) -> tuple[Output, ...]:
@@ -47,4 +48,18 @@ class JoinedColumns:
         """The same columns as those of the block."""
         for column in columns:
             if column.value in self._by_value:
-                yield replace(column, value=ColumnRef(alias, self._by_value[column.value]))
+                start, end = (ColumnRef(alias, self._by_value[e]) for e in column.ends) if column.ends else (None, None)
+                ends = None if start is None or end is None else (start, end)
+                yield replace(column, value=ColumnRef(alias, self._by_value[column.value]), ends=ends)
+
+
+def named_of(query: Query, source: Source, asked: Iterable[ColumnRef] = ()) -> set[str]:
+    """The columns of a source that a query names, or derives others of."""
+    named = {ref.column for ref in (*asked, *query.block.columns) if ref.alias == source.alias}
+    return named | {ref.column for c in source.stream.columns if c.derived is not None for ref in c.derived.columns}
+
+
+def with_columns(query: Query, names: set[str]) -> Query:
+    """A block that gives no other columns than these; one where it would give none."""
+    outputs = tuple(output for output in query.outputs if output.name in names) or query.outputs[:1]
+    return query.with_block(replace(query.block, outputs=outputs))

@@ -32,7 +32,7 @@ from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.environment import Environment
 from penstock.sql.from_clause import FromBinder
 from penstock.sql.from_parts import Part
-from penstock.sql.joined_columns import JoinedColumns, named_in
+from penstock.sql.joined_columns import JoinedColumns, named_in, named_of, with_columns
 from penstock.sql.scope import NamedColumns, Scope
 from penstock.sql.table_queries import reads_only_tables
 from penstock.sql.tables import TableBinder
@@ -94,10 +94,7 @@ class LateTables:
             return query
         (source,) = query.sources
         assert isinstance(source.below, Query)
-        named = {ref.column for ref in (*self.binder.asked, *query.block.columns) if ref.alias == source.alias}
-        named |= {ref.column for c in source.stream.columns if c.derived is not None for ref in c.derived.columns}
-        outputs = tuple(output for output in source.below.outputs if output.name in named) or source.below.outputs[:1]
-        below = source.below.with_block(replace(source.below.block, outputs=outputs))
+        below = with_columns(source.below, named_of(query, source, self.binder.asked))
         made = self.queries.stream_of(below, self.select.at)
         assert made is not None
         return replace(query, sources=(replace(source, stream=as_read(made, source.stream), below=below),))

@@ -254,7 +254,9 @@ class QueryBinder:
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
             query = self.select(name, used, block, select.at, sink=sink, hints=hints)
-            return query if late is None or query is None or asked is not None else late.pruned(query)
+            if query is None or (late is None and asked is None):
+                return query
+            return asked.pruned(query) if asked is not None else late.pruned(query) if late is not None else query
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 at, hint = _place(problem, select, outputs, groups, sources), problem.hint

@@ -654,3 +654,6 @@ SELECT p.customer, p.w, p.w.end AS until, EXISTS (SELECT 1 FROM orders o WHERE o
 WITH per AS (SELECT customer, window(ts, '5 minutes') AS w, count(*) AS n FROM clicks GROUP BY customer, window(ts, '5 minutes')),
 sold AS (SELECT customer, window(ts, '5 minutes') AS w, count(*) AS n FROM orders GROUP BY customer, window(ts, '5 minutes'))
 SELECT p.customer, p.w.start AS since, c.name FROM per p JOIN sold s ON s.customer = p.customer AND s.w = p.w JOIN customers c ON c.id = p.n - s.n;
+
+-- union_nulls
+SELECT customer, ts, max(page) AS page, max(price) AS price, count(*) AS n FROM (SELECT customer, ts, page, NULL AS price FROM clicks UNION ALL SELECT customer, ts, NULL, price FROM orders) GROUP BY customer, ts;

@@ -21,7 +21,7 @@ from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_parts import appending
 from penstock.sql.table_queries import stream_of_values
 from penstock.sql.tree import Name, QueryBody, QueryText, SetOperation, Stretch, Values
-from penstock.sql.unions import common_event_time, names_of, united, widened
+from penstock.sql.unions import common_event_time, names_of, united, widened, with_types_of_nulls
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
@@ -122,15 +122,20 @@ class SetBinder:
         names: tuple[Name, ...] = (),
     ) -> list[tuple[Query, Stream]] | None:
         """Queries with the same columns, of the same names and types, each with the stream that it is."""
-        members: list[tuple[Query, Stream]] = []
+        found: list[Query] = []
         for number, body in enumerate(bodies, start=1):
             named = NamedQuery(Name(f"{name}_{number}", at), QueryText((), body, at), environment)
             query = self.queries.bound(named)
-            if query is not None and (names or members):
-                first = names or names_of(members[0][0], at)
+            if query is not None and (names or found):
+                first = names or names_of(found[0], at)
                 query = query if len(first) != len(query.answer) else with_names(query, first, self.source)
-            stream = None if query is None else self.queries.stream_of(query, named.name.at)
-            if query is None or stream is None:
+            if query is None:
+                return None
+            found.append(query)
+        members: list[tuple[Query, Stream]] = []
+        for query in with_types_of_nulls(found):
+            stream = self.queries.stream_of(query, at)
+            if stream is None:
                 return None
             members.append((query, stream))
         return widened(members, at, self.source)

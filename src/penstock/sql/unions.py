@@ -1,7 +1,8 @@
 """UNION ALL and UNION: the answers of several queries as one stream.
 
 As in Spark the columns go by their places: they have the names of the first query, and types that differ are widened
-to the one that both fit into; of an aggregate a CAST must say so. UNION is DISTINCT over UNION ALL.
+to the one that both fit into; of an aggregate a CAST must say so. A bare NULL has the type of the others. UNION is
+DISTINCT over UNION ALL.
 The event time is the column that each of them has as its own, if there is one; what else is promised of all of them the
 analysis finds.
 
@@ -16,11 +17,11 @@ from dataclasses import replace
 
 from penstock.errors import QueryMistake
 from penstock.model.clauses import Output
-from penstock.model.expressions import Cast, ColumnRef, Expression
+from penstock.model.expressions import Cast, ColumnRef, Expression, Literal
 from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Column, Stream
-from penstock.model.term_types import common_type
+from penstock.model.term_types import common_type, output_type
 from penstock.model.types import DataType
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Name, QueryBody, SetOperation, Stretch
@@ -61,6 +62,25 @@ def _common_types(members: list[tuple[Query, Stream]], at: Stretch, source: Sour
             return None
         types.append(common)
     return tuple(types)
+
+
+def with_types_of_nulls(members: list[Query]) -> list[Query]:
+    """The members of a union, each bare NULL with the type that the others have in its place."""
+    kinds = [[output_type(output, query.type_of) for output in query.answer] for query in members]
+    found = []
+    for query in members:
+        outputs = list(query.outputs)
+        for place, shown in enumerate(query.answer):
+            known = [own[place] for own in kinds if place < len(own) and own[place] is not None]
+            is_null = (
+                isinstance(shown, Output) and isinstance(shown.value, Expression) and shown.value.term == Literal(None)
+            )
+            common = None if not is_null or not known else known[0] if len(set(known)) == 1 else common_type(known)
+            if common is not None and isinstance(shown, Output) and shown in outputs:
+                outputs[outputs.index(shown)] = _cast(shown, common) or shown
+        is_same = tuple(outputs) == query.outputs
+        found.append(query if is_same else query.with_block(replace(query.block, outputs=tuple(outputs))))
+    return found
 
 
 def _cast_to(query: Query, stream: Stream, types: tuple[DataType, ...]) -> Query | None:

@@ -18,6 +18,7 @@ STREAM = "CREATE STREAM s (k BIGINT, t STRING, ts TIMESTAMP, EVENT TIME ts, ORDE
         ("SELECT count(lenght(t)) AS n FROM s GROUP BY window(ts, '1 hour')", "lenght", "did you mean length?"),
         ("SELECT count(*) AS n FROM s GROUP BY window(ts, '1 hour') HAVING sqqrt(count(*)) > 1", "sqqrt", "mean sqrt?"),
         ("SELECT a.k FROM s AS a JOIN s AS b ON mine(a.k) = b.k AND a.ts = b.ts", "mine", "did you mean"),
+        ("SELECT count(*) AS n FROM s GROUP BY tumble(ts, '1 hour')", "tumble", "Spark has window(ts, '5 minutes')"),
         ("SELECT k FROM s WHERE `my own`(k) = 1", "my own", "--function my own"),
     ],
 )

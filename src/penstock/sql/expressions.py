@@ -52,6 +52,16 @@ _ASKED_ELSEWHERE = (
     "elsewhere name it in a query in FROM: (SELECT *, EXISTS (SELECT …) AS met FROM s) AS x, and ask x.met"
 )
 _WINDOWS = ("window", "session_window", "window_time")
+_WINDOWS_ELSEWHERE = {
+    f"{name}{end}": f"Spark has {window}; its ends are .start and .end."
+    for name, window in (
+        ("tumble", "window(ts, '5 minutes')"),
+        ("hop", "window(ts, '1 hour', '5 minutes')"),
+        ("session", "session_window(ts, '5 minutes')"),
+    )
+    for end in ("", "_start", "_end", "_rowtime")
+}
+"""What other systems call windows of time, and what to write."""
 _LENGTH = re.compile(r"\s*(?:interval\s+)?-?\d+\s+(?:week|day|hour|minute|(?:milli|micro)?second)s?\b", re.IGNORECASE)
 """How the text of a fixed length begins."""
 """Functions that make groups, not values; `window(ts, length)` itself never comes here."""
@@ -200,7 +210,7 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
                 "aggregates stand in SELECT and HAVING, each over rows: SELECT count(*) AS n, 100 * sum(x) AS total …",
             )
         elif (function := _unknown_function(part, scope)) is not None:
-            close = scope.source.guess(function.text, SPARK_FUNCTIONS)
+            close = _WINDOWS_ELSEWHERE.get(function.text.lower()) or scope.source.guess(function.text, SPARK_FUNCTIONS)
             own = f"name a function of your own by --function {function.text}"
             text = f"Spark has no function {function.text}"
             scope.source.report(QueryMistake, text, function.at, hint=own if close is None else f"{close} Else {own}")

@@ -201,7 +201,8 @@ class FromGrammar(HintGrammar):
         if self.symbol(TokenType.DOT):
             self.stop("a stream's name has one part", self.stretch_from(index), hint="name it as CREATE STREAM does")
         if self.ahead(TokenType.L_PAREN):
-            self.refuse("a table function in FROM", "join streams by their names")
+            hint = "join streams by their names; windows of time are groups: GROUP BY window(ts, '5 minutes')"
+            self.refuse("a table function in FROM", hint)
         window = self._stream_window()
         alias, columns = self._alias(window)
         if columns:

@@ -612,7 +612,7 @@ SELECT tag, count(*) AS n, window(ts, '10 minutes').start AS w FROM orders LATER
 SELECT id FROM orders WHERE (status, qty) IN (('paid', 1), ('new', 2)) OR (item, qty) IN (('apple', 3));
 
 -- asked_as_value
-SELECT o.id, EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES) AS paid, o.customer NOT IN (SELECT id FROM customers WHERE vip) AS plain
+SELECT o.id, EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES) AS paid, coalesce(o.customer, 0) NOT IN (SELECT id FROM customers WHERE vip) AS plain
 FROM orders o;
 
 -- asked_beside_or
@@ -641,7 +641,7 @@ SELECT o.id, i.category FROM orders o JOIN items i ON i.item = o.item WHERE o.qt
 SELECT customer, n, since, rn FROM (SELECT customer, count(*) AS n, window(ts, '10 minutes').start AS since, ROW_NUMBER() OVER (PARTITION BY window(ts, '10 minutes') ORDER BY count(*) DESC, customer) AS rn FROM clicks GROUP BY customer, window(ts, '10 minutes')) WHERE rn <= 2;
 
 -- qualify_groups
-SELECT item, to_date(ts) AS day, sum(qty) AS sold FROM orders GROUP BY item, to_date(ts) QUALIFY ROW_NUMBER() OVER (PARTITION BY to_date(ts) ORDER BY sum(qty) DESC NULLS LAST, item) <= 2;
+SELECT item, to_date(ts) AS d, sum(qty) AS sold FROM orders GROUP BY item, to_date(ts) QUALIFY ROW_NUMBER() OVER (PARTITION BY d ORDER BY sold DESC NULLS LAST, item) <= 2;
 
 -- first_of_hour_joined
 SELECT f.id, f.ts, p.amount FROM (SELECT id, ts, ROW_NUMBER() OVER (PARTITION BY date_trunc('MINUTE', ts) ORDER BY ts, id, item, price) AS rn FROM orders) f LEFT JOIN payments p ON p.order_id = f.id AND p.ts BETWEEN f.ts AND f.ts + INTERVAL 10 MINUTES WHERE f.rn = 1;

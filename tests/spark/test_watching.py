@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import re
+import shutil
+import subprocess
 import sys
 import time
 import urllib.error
@@ -97,6 +99,28 @@ def test_every_field_of_the_board_and_of_the_alerts_is_served() -> None:
         assert named
         assert named <= known, named - known
     assert json.loads((folder / "grafana.json").read_text())["panels"]
+
+
+def test_the_page_lists_every_name_that_is_served_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    listed = re.findall(r"^\| `(penstock_[a-z_]+)` \|", page, re.MULTILINE)
+    assert set(listed) == {*COUNTERS, *GAUGES, "penstock_batches_total"}
+
+
+def test_a_rule_of_a_count_fires_on_one_that_is_first_seen_above_0_and_on_a_run_that_is_gone() -> None:
+    """`increase` sees neither: `alerts_test.yml` has the cases, for promtool."""
+    rules = (Path(__file__).parents[2] / "docs" / "watching" / "alerts.yml").read_text()
+    for count in ("penstock_violations_total", "penstock_lost_total", "penstock_malformed_total"):
+        assert f"increase({count}[15m]) > 0 or ({count} unless {count} offset 15m) > 0" in rules
+    assert "last_over_time(penstock_batches_total[1d]) unless increase(penstock_batches_total[15m]) > 0" in rules
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not here: Debian has it in prometheus")
+def test_the_rules_fire_as_their_cases_say() -> None:
+    folder = Path(__file__).parents[2] / "docs" / "watching"
+    command = ["promtool", "test", "rules", "alerts_test.yml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_it_is_served_on_this_machine_alone_unless_asked_otherwise() -> None:

@@ -15,15 +15,18 @@ ROOT = Path(__file__).parents[1]
 SCRIPT = str(ROOT / "examples" / "auctions_and_bids.sql")
 
 # As in an environment that holds what `pip install penstock` brings, and no more.
-PLAIN = f"""
+WITHOUT = """
 import sys
 class Nothing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {tuple(EXTRAS)}:
+        if name.partition(".")[0] in {packages}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Nothing())
 """
-COMMAND = PLAIN + "from penstock.cli import main\nmain()\n"
+MAIN = "from penstock.cli import main\nmain()\n"
+PLAIN = WITHOUT.format(packages=tuple(EXTRAS))
+COMMAND = PLAIN + MAIN
+WITHOUT_SOLVER = WITHOUT.format(packages=("ortools",)) + MAIN
 
 
 COMPILED = """
@@ -53,11 +56,13 @@ def test_the_plain_package_decides_and_explains(arguments: tuple[str, ...]) -> N
     [
         (COMMAND, ("run", SCRIPT, "--checkpoint", "nowhere"), "spark"),
         (COMMAND, ("profile", SCRIPT), "spark"),
+        (COMMAND, ("explain", SCRIPT, "--curve", "5"), "spark,offline"),
+        (WITHOUT_SOLVER, ("explain", SCRIPT, "--curve", "5"), "spark,offline"),
         (PLAIN + "import penstock\npenstock.testing", (), "testing"),
         (PLAIN + "import penstock\npenstock.offline", (), "offline"),
         (PLAIN + f"import penstock\npenstock.stream(None, penstock.parse(open({SCRIPT!r}).read()))", (), "spark"),
     ],
-    ids=["run", "profile", "testing", "offline", "stream"],
+    ids=["run", "profile", "curve", "curve beside Spark", "testing", "offline", "stream"],
 )
 def test_what_needs_more_says_what_to_install(code: str, arguments: tuple[str, ...], extra: str) -> None:
     done = run(code, *arguments)

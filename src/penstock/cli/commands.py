@@ -154,7 +154,12 @@ def explain(
     plans = [plan_of(query, verdict) for query, verdict in zip(script.queries, verdicts, strict=True)]
     curves = None
     if curve is not None:
-        from penstock.curve import curves_of  # noqa: PLC0415
+        from penstock.extras import needing  # noqa: PLC0415
+
+        with needing("spark,offline"):
+            # The optimum that a curve is drawn beside: who lacks it is told before Spark starts.
+            importlib.import_module("ortools")
+            from penstock.curve import curves_of  # noqa: PLC0415
 
         require_tame(script, "run it with --trust-script")
         curves = curves_of(script, plans, curve, complain)

@@ -24,6 +24,6 @@ def test_a_package_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_another_reason_is_told_as_spark_says_it(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text('Exception in thread "main" java.lang.Error: no room\n\tat x.y(z:1)\n')
-    assert unstarted(log).detail == '"main" java.lang.Error: no room'
+    assert unstarted(log).detail == "java.lang.Error: no room"
     assert unstarted(None).detail is None
     assert unstarted(tmp_path / "none").detail is None

@@ -167,12 +167,20 @@ def test_a_hook_is_given_the_event_and_never_stops_the_run(tmp_path: Path) -> No
     (event,) = list(Events().of(PLAN, line(3, exact=False, inexact_because=["why"])))
     Hook(program, said.append)(event)
     assert json.loads(kept.read_text()) == {"event": "inexact", "query": "out", "batch": 3, "about": "why"}
-    Hook("/no/such/program", said.append)(event)
+    gone = tmp_path / "gone"
+    gone.write_text("#!/bin/sh\n")
+    gone.chmod(0o755)
+    later = Hook(str(gone), said.append)
+    gone.unlink()
+    later(event)
     Hook(f"{sys.executable} -c 'raise SystemExit(3)'", said.append)(event)
     assert [one.split(":")[1] for one in said[:1]] == [" the hook failed"]
     assert said[1] == "note: the hook ended with 3"
     with pytest.raises(UsageError, match="names no program"):
         Hook(" ", said.append)
+    for none in ("/no/such/program --now", f"{kept} x"):
+        with pytest.raises(UsageError, match="there is no program"):
+            Hook(none, said.append)
 
 
 def test_whoever_listens_to_the_log_has_the_metrics(

@@ -3,8 +3,8 @@
 Each is logged (`logging.getLogger("penstock")`), and handed to a program of the user's as one JSON object.
 
 An event is told when it begins: a constraint that breaks is one event for each query, not one for each batch; recall
-that falls below the mark is one until it has been above it again. A program that fails, or takes too long, is told and
-never stops the run.
+that falls below the mark is one until it has been above it again. A program that is not there is an error before the
+run; one that fails, or takes too long, is told and never stops it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -84,8 +85,13 @@ class Hook:
     complain: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        if not self._words():
+        if not (words := self._words()):
             raise UsageError("--hook names no program")
+        if shutil.which(words[0]) is None:
+            raise UsageError(
+                f"--hook: there is no program {words[0]}",
+                hint="give its path, and see that it may be run; what a shell does needs one: sh -c '…'",
+            )
 
     def _words(self) -> list[str]:
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from penstock.errors import MachineError
 
 _UNRESOLVED = "unresolved dependency: "
 _RAISED = "Exception in thread "
+_THREAD = re.compile(_RAISED + r'"[^"]*" ')
 
 
 def unstarted(log: Path | None) -> MachineError:
@@ -21,7 +23,7 @@ def unstarted(log: Path | None) -> MachineError:
             hint="see that the Maven registry can be reached and has this version; where there is none for the Spark "
             "that is installed, that of the version before may do, and --conf spark.jars=FILE.jar,… needs no registry",
         )
-    raised = [line.removeprefix(_RAISED) for line in said if line.startswith(_RAISED)]
+    raised = [_THREAD.sub("", line, count=1) for line in said if line.startswith(_RAISED)]
     last = (raised or said)[-1:]
     return MachineError(
         "Spark did not start", detail=last[0] if last else None, hint="PENSTOCK_DEBUG=1 prints all that it says"

@@ -20,6 +20,8 @@ from pyspark.sql.avro.functions import from_avro, to_avro
 import penstock
 from penstock.errors import DataError, UsageError
 from penstock.model.stream import Stream
+from penstock.spark.kafka import rows_of_records
+from penstock.spark.malformed import ORIGIN, record_column
 from penstock.spark.record_values import read_values, written_values
 from tests.kafka.broker import Broker
 from tests.kafka.client import Client
@@ -53,6 +55,18 @@ def avro(schema: Any = SCHEMA, more: str = "") -> str:
 
 def plain(of: Stream) -> list[Any]:
     return [column for column in of.carried if column.derived is None]
+
+
+@pytest.mark.parametrize("policy", ["QUARANTINE", "FAIL", "NULL"])
+def test_a_value_that_is_blank_is_malformed_and_one_that_is_not_there_is_none(spark: SparkSession, policy: str) -> None:
+    """Spark's reader makes a row of NULLs of both, and says nothing."""
+    of = stream("'value.format' 'json'", f"{COLUMNS}, ON MALFORMED {policy}")
+    values = ['{"id": 1}', "{}", "", " \n\t", "null", "[1]", "{", None]
+    fields = "value STRING, key STRING, topic STRING, partition INT, offset BIGINT"
+    records = spark.createDataFrame([(value, None, "orders", 0, n) for n, value in enumerate(values)], fields)
+    records = records.withColumn("value", F.col("value").cast("binary"))
+    found = {row[ORIGIN].split()[-1]: row[record_column(of)] for row in rows_of_records(records, of).collect()}
+    assert [value for n, value in enumerate(values) if found[str(n)] is not None] == ["", " \n\t", "null", "[1]", "{"]
 
 
 def random_values(seed: int, count: int) -> list[dict[str, Any]]:

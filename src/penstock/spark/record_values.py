@@ -54,13 +54,17 @@ def read_values(records: DataFrame, stream: Stream, fields: list[Declared]) -> C
 
 
 def partly_read(stream: Stream) -> Column:
-    """The text of a record of which that reads a part only; NULL of every other one."""
+    """The text of a record of which Spark's reader of JSON reads a part only, or nothing; NULL of every other one.
+
+    Of nothing but blanks it makes a row of NULLs, as of a record without a value; but a value is there.
+    """
     assert stream.storage is not None
-    text = F.col("value").cast("string")
-    takes_part = answer_to(stream).policy is MalformedPolicy.NULL
-    if takes_part or _form(stream.storage, f"stream {stream.name}") == _AVRO:
+    if _form(stream.storage, f"stream {stream.name}") == _AVRO:
         return F.lit(None).cast("string")
-    return F.when(~is_one_value(text, _reader_options(stream.storage)), text)
+    text = F.col("value").cast("string")
+    is_blank = F.rlike(text, F.lit(r"^\s*$"))
+    takes_part = answer_to(stream).policy is MalformedPolicy.NULL
+    return F.when(is_blank if takes_part else is_blank | ~is_one_value(text, _reader_options(stream.storage)), text)
 
 
 def written_values(rows: DataFrame, storage: Storage, what: str) -> Column:

@@ -257,6 +257,7 @@ class Checkpoint:
                 raise DataError(
                     f"{self._parts_file} cannot be read: {error}", hint="the checkpoint is damaged"
                 ) from error
+        known.require_same_names(now)
         return known.then(self._last("offsets") + 1, now)
 
     def keep_named(self, named: NamedParts) -> None:

@@ -3,6 +3,9 @@
 A batch that is done again must find the same parts named as when it was begun: else its answer, of which a sink may
 have taken note already, would not be the same. So what sources name at a start holds from the first batch that is not
 begun yet, and what was named before is kept beside it in the checkpoint.
+
+A stream that reads several topics where it read one calls the same partitions otherwise (`kafka.py`): the clock would
+wait for the names of before, for ever. That is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from penstock.errors import UsageError
 
 Named = Mapping[str, tuple[str, ...]]
 """By stream, the names of parts."""
@@ -32,6 +37,20 @@ class NamedParts:
             return NamedParts(before)
         return NamedParts((*before, (batch, dict(named))))
 
+    def require_same_names(self, now: Named) -> None:
+        """Raise UsageError if the partitions of one topic were named, and now those of several, or the reverse."""
+        before = self.since[-1][1] if self.since else {}
+        for stream, names in now.items():
+            then = before.get(stream, ())
+            if then and names and all(map(str.isdecimal, then)) != all(map(str.isdecimal, names)):
+                one, several = ("one topic", "several")[:: 1 if then[0].isdecimal() else -1]
+                raise UsageError(
+                    f"stream {stream} has read {one} so far, and reads {several} now",
+                    detail=f"its partitions were called {_shown(then)} and would be called {_shown(names)}: its clock "
+                    "would wait for those that it knows, for ever",
+                    hint="a topic more is a stream more, joined by UNION ALL; or begin with a new --checkpoint",
+                )
+
     def to_json(self) -> str:
         """As a file holds it."""
         return json.dumps([[first, named] for first, named in self.since])
@@ -41,3 +60,7 @@ class NamedParts:
         """What `to_json` wrote; raises ValueError or TypeError on anything else."""
         read = json.loads(text)
         return cls(tuple((int(first), {s: tuple(map(str, names)) for s, names in of.items()}) for first, of in read))
+
+
+def _shown(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")

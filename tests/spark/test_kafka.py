@@ -235,6 +235,32 @@ def test_a_run_that_is_killed_and_a_broker_that_is_killed_lose_nothing_and_repea
     assert all(not line["violations"] for line in ran.batches)
 
 
+@pytest.mark.thorough
+def test_a_run_stops_in_time_while_brokers_are_away_and_goes_on_when_they_are_back(
+    outside: Bench, broker: Broker, client: Client
+) -> None:
+    """Kubernetes kills what has not ended 30 seconds after SIGTERM; Kafka's client waits a minute for its brokers."""
+    sender = begun(client, 2)
+    text = script(broker, TO_FILES)
+    options: dict[str, Any] = {"unbounded": False, "conf": {"penstock.cells": "2", **connector()}}
+    sender.send(100)
+    process = outside.start(text, now=False, **options)
+    _wait(lambda: given(outside) == sender.expected, process)
+    broker.kill()
+    time.sleep(3)
+    process.terminate()
+    since = time.monotonic()
+    ran = outside.finish(process)
+    took = time.monotonic() - since
+    broker.start()
+    assert took < 28, ran.err
+    assert "stopped: batches that were committed stay" in ran.err
+    sender.send(50)
+    ran = outside.finish(outside.start(text, now=True, **options))
+    assert ran.code == 0, ran.err
+    assert given(outside) == sender.expected
+
+
 def _wait(done: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     until = time.monotonic() + 240
     while not done():

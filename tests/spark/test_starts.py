@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
+from pyspark.errors import PySparkException
 
 from penstock.errors import DataError
 from penstock.spark import run
@@ -134,3 +136,63 @@ def test_it_goes_on_from_its_checkpoint(bench: Bench, monkeypatch: pytest.Monkey
     assert len(started) == 2
     assert [one["batch"] for one in ran.batches] == [0, 1, 2]
     assert bench.sink() == expected(rows(0, 18), rows(0, 18))
+
+
+class Stopping:
+    """A query of Spark's that is asked to stop."""
+
+    def __init__(self, failure: str | None = None, seconds: float = 0.0) -> None:
+        self.failure = failure
+        self.seconds = seconds
+
+    def stop(self) -> None:
+        time.sleep(self.seconds)
+        if self.failure is not None:
+            raise PySparkException(self.failure)
+
+
+def test_queries_are_stopped_at_once_and_one_that_does_not_in_time_is_told_apart() -> None:
+    late = "An error occurred while calling o9.stop.: java.util.concurrent.TimeoutException: Stream Execution thread"
+    asked: list[Any] = [
+        SimpleNamespace(draining=[Stopping(seconds=0.3)], handle=Stopping(seconds=0.3)),
+        SimpleNamespace(draining=[], handle=Stopping(late, seconds=0.3)),
+        SimpleNamespace(draining=[], handle=None),
+    ]
+    since = time.monotonic()
+    assert run._stop(asked) == [True, False, True]
+    assert time.monotonic() - since < 0.6
+    with pytest.raises(PySparkException, match="gone"):
+        run._stop([SimpleNamespace(draining=[], handle=Stopping("the JVM is gone"))])  # type: ignore[list-item]
+
+
+class Context:
+    """The session of a program that `spark-submit` has started: its JVM is no process of this one."""
+
+    def __init__(self, answer: bool | Exception) -> None:
+        self._answer = answer
+        self._gateway = SimpleNamespace()
+        self._jsc = SimpleNamespace(sc=lambda: self)
+        self.sparkContext = self
+
+    def isStopped(self) -> bool:  # noqa: N802 - Spark's name
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("error", "context", "asked", "ends_with"),
+    [
+        (Py4JError("Cannot call methods on a stopped SparkContext"), Context(True), True, KeyboardInterrupt),
+        (DataError("query out failed"), Context(True), True, KeyboardInterrupt),
+        (DataError("query out failed"), Context(ConnectionRefusedError()), True, KeyboardInterrupt),
+        (DataError("query out failed"), Context(False), True, DataError),
+        (DataError("query out failed"), Context(True), False, DataError),
+        (Py4JError("no answer"), Context(True), False, Py4JError),
+    ],
+)
+def test_what_fails_while_the_context_is_shut_down_is_the_end_that_was_asked_for(
+    error: Exception, context: Any, asked: bool, ends_with: type[BaseException]
+) -> None:
+    """SIGTERM to a group of processes, as systemd sends it, ends `spark-submit` and its Python at once."""
+    assert type(run._ending(context, error, Interrupt(asked), resuming=True)) is ends_with

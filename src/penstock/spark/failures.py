@@ -101,6 +101,15 @@ def has_ended(spark: SparkSession, error: BaseException) -> bool:
     return process.poll() is not None
 
 
+def is_shut_down(spark: SparkSession) -> bool:
+    """Whether the context has been stopped, or nobody answers who could say; as `spark-submit` does that is ended."""
+    context = spark.sparkContext._jsc
+    try:
+        return context is None or bool(context.sc().isStopped())
+    except (*SPARK_ERRORS, OSError):
+        return True
+
+
 def jvm_ended(resuming: bool) -> PenstockError:
     """The error that a run ends with whose JVM has."""
     goes_on = "what was committed stays, and the same command goes on from there; " if resuming else ""

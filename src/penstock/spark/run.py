@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, UsageError
 from penstock.explain.changed_text import written_lines
@@ -30,7 +32,7 @@ from penstock.spark.cells import CELLS, whole_cells
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.cluster import forget_everywhere
 from penstock.spark.connectors import require_connector
-from penstock.spark.failures import SPARK_ERRORS, failure_of, has_ended, jvm_ended, quiet_errors
+from penstock.spark.failures import SPARK_ERRORS, failure_of, has_ended, is_shut_down, jvm_ended, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.hadoop_path import worker_folder
 from penstock.spark.interrupts import Interrupt, noted_interrupts
@@ -123,11 +125,23 @@ def run_script(
         try:
             return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt, say=say)
         except (*SPARK_ERRORS, OSError, PenstockError, KeyboardInterrupt) as error:
-            if not has_ended(spark, error):
+            ending = _ending(spark, error, interrupt, resuming=options.checkpoint is not None)
+            if ending is error:
                 raise
-            # Whoever ends a whole group of processes ends the JVM too, and may be first at it.
-            interrupt.heed()
-            raise jvm_ended(resuming=options.checkpoint is not None) from error
+            raise ending from error
+
+
+def _ending(spark: SparkSession, error: BaseException, interrupt: Interrupt, *, resuming: bool) -> BaseException:
+    """What a run ends with in which something failed.
+
+    Whoever ends a whole group of processes ends the JVM too, and it may be first at it: what fails then is the end that
+    was asked for.
+    """
+    if interrupt.asked and (isinstance(error, SPARK_ERRORS) or is_shut_down(spark)):
+        return KeyboardInterrupt()
+    if not has_ended(spark, error):
+        return error
+    return KeyboardInterrupt() if interrupt.asked else jvm_ended(resuming=resuming)
 
 
 def _run(
@@ -193,16 +207,15 @@ def _run(
         for one in running if options.available_now else ():
             _drain(spark, one)
     finally:
-        for one in running:
-            for draining in one.draining:
-                draining.stop()
+        for one, has_stopped in zip(running, _stop(running), strict=True):
             if one.handle is not None:
-                one.handle.stop()
                 # What was committed after the last look must be told too.
                 take_progress(one, metrics, follow)
             forget_everywhere(spark, one.assembled.run)
-            if one.checkpoint is not None:
+            if one.checkpoint is not None and has_stopped:
                 one.checkpoint.release()
+            if not has_stopped and say is not None:
+                say(f"note: {one.query.name} still waits for its source: it ends with this process")
         if metrics is not None:
             metrics.close()
     # Nobody needs the log of a run that went well.
@@ -379,6 +392,28 @@ def _watch(
         if not active and starts.are_done:
             return
         time.sleep(_POLL_SECONDS)
+
+
+def _stop(running: Sequence[Running]) -> list[bool]:
+    """Stop all queries, at once; whether each has in the time that Spark gives it (`session.SETTINGS`).
+
+    A source that waits for brokers that are away hears of it a minute later, and whoever sent SIGTERM does not wait so
+    long. The lock of such a query is left to the JVM, which has it until it ends.
+    """
+
+    def has_stopped(handle: StreamingQuery) -> bool:
+        try:
+            handle.stop()
+        except SPARK_ERRORS as error:
+            if "TimeoutException" not in str(error):
+                raise
+            return False
+        return True
+
+    started = [[h for h in (*one.draining, one.handle) if h is not None] for one in running]
+    with ThreadPoolExecutor(max(1, sum(map(len, started)))) as pool:
+        found = [[pool.submit(has_stopped, handle) for handle in handles] for handles in started]
+    return [all(one.result() for one in of) for of in found]
 
 
 def _failed_by_haste(one: Running) -> bool:

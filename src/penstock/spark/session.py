@@ -40,6 +40,8 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.adaptive.enabled": "false",
+    # Kubernetes waits 30 seconds after SIGTERM; a source that waits for brokers that are away would take a minute.
+    "spark.sql.streaming.stopTimeout": "15s",
     # The other manager asks the shell for links and modes of every file it writes: some 90 processes a batch.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

@@ -236,7 +236,7 @@ def test_a_run_that_is_killed_and_a_broker_that_is_killed_lose_nothing_and_repea
 
 
 @pytest.mark.thorough
-def test_a_run_stops_in_time_while_brokers_are_away_and_goes_on_when_they_are_back(
+def test_a_run_stops_in_time_while_brokers_are_killed_and_goes_on_when_they_are_back(
     outside: Bench, broker: Broker, client: Client
 ) -> None:
     """Kubernetes kills what has not ended 30 seconds after SIGTERM; Kafka's client waits a minute for its brokers."""

@@ -20,7 +20,7 @@ from pyspark.sql.avro.functions import from_avro, to_avro
 import penstock
 from penstock.errors import DataError, UsageError
 from penstock.model.stream import Stream
-from penstock.spark.kafka import rows_of_records
+from penstock.spark.kafka import partitions_of, rows_of_records
 from penstock.spark.malformed import ORIGIN, record_column
 from penstock.spark.record_values import read_values, written_values
 from tests.kafka.broker import Broker
@@ -55,6 +55,14 @@ def avro(schema: Any = SCHEMA, more: str = "") -> str:
 
 def plain(of: Stream) -> list[Any]:
     return [column for column in of.carried if column.derived is None]
+
+
+@pytest.mark.parametrize("given", ["{nonsense", "[1]", '{"orders": 0}', '{"orders": ["first"]}'])
+def test_an_assign_that_names_no_partitions_is_told(given: str) -> None:
+    text = f"CREATE STREAM orders ({COLUMNS}) USING kafka OPTIONS (assign '{given}'); SELECT id FROM orders;"
+    of = penstock.parse(text).streams[0]
+    with pytest.raises(UsageError, match="assign is no JSON object of topics and their partitions"):
+        partitions_of(None, of)  # type: ignore[arg-type] # nobody is asked
 
 
 @pytest.mark.parametrize("policy", ["QUARANTINE", "FAIL", "NULL"])

@@ -87,8 +87,20 @@ def _has_several_topics(storage: Storage) -> bool:
     given = _given(storage)
     if "subscribepattern" in given:
         return True
-    named = given["subscribe"].split(",") if "subscribe" in given else list(json.loads(given.get("assign", "{}")))
+    named = given["subscribe"].split(",") if "subscribe" in given else list(_assigned(given.get("assign", "{}")))
     return len(named) > 1
+
+
+def _assigned(text: str) -> dict[str, list[int]]:
+    """The partitions of each topic that the option `assign` names."""
+    try:
+        return {str(topic): sorted(map(int, numbers)) for topic, numbers in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError):
+        raise UsageError(
+            "assign is no JSON object of topics and their partitions",
+            detail=f"it is {text}",
+            hint='write it as Spark reads it: {"orders": [0, 1]}',
+        ) from None
 
 
 def records_of_rows(rows: DataFrame, sink: Sink) -> DataFrame:
@@ -119,8 +131,7 @@ def partitions_of(spark: SparkSession, stream: Stream) -> tuple[str, ...]:
     assert stream.storage is not None
     given = _given(stream.storage)
     if "assign" in given:
-        assigned = json.loads(given["assign"])
-        return _names(stream.storage, {topic: sorted(map(int, numbers)) for topic, numbers in assigned.items()})
+        return _names(stream.storage, _assigned(given["assign"]))
     try:
         found = _described(spark, stream.storage, given)
     except SPARK_ERRORS as error:

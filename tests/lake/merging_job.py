@@ -67,7 +67,7 @@ def main(settings: list[str], folder: Path, way: str, dies: str) -> None:
     )
     queries = []
     for name, frame, keys in (("paid", paid, ["id"]), ("quarters", quarters, ["since"])):
-        chosen = penstock.adopt(frame, query=name, on_violation="drop") if way == "adopted" else frame
+        chosen = penstock.adopt(frame, query=name, on_violation="quarantine") if way == "adopted" else frame
         writer = chosen.writeStream.queryName(name).foreachBatch(merge(folder / way / name, keys, dies))
         writer = writer.option("checkpointLocation", str(folder / way / "kept" / name))
         queries.append(writer.trigger(availableNow=True).start())

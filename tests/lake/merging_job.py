@@ -50,6 +50,7 @@ def main(settings: list[str], folder: Path, way: str, dies: str) -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    spark.conf.set("penstock.quarantine", str(folder / way / "too_late"))
 
     def stream(name: str, columns: str, clock: str) -> DataFrame:
         reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1)

@@ -45,6 +45,8 @@ def merge(path: Path, keys: list[str], dies: str) -> Callable[[DataFrame, int], 
 def main(settings: list[str], folder: Path, way: str, dies: str) -> None:
     """Run the job until no more files are there."""
     builder: Any = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
+    # Delta's own default of 50 takes most of the time of small tables.
+    builder = builder.config("spark.databricks.delta.snapshotPartitions", "2").config("spark.ui.enabled", "false")
     for setting in settings:
         name, _, value = setting.partition("=")
         builder = builder.config(name, value)

@@ -56,7 +56,8 @@ def main(settings: list[str], folder: Path, way: str, dies: str) -> None:
 
     def stream(name: str, columns: str, clock: str) -> DataFrame:
         reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1)
-        return reader.parquet(str(folder / "data" / name)).withWatermark(clock, "2 minutes")
+        frame: DataFrame = reader.parquet(str(folder / "data" / name)).withWatermark(clock, "2 minutes")
+        return frame
 
     orders = stream("orders", "id BIGINT, ordered TIMESTAMP", "ordered")
     payments = stream("payments", "order_id BIGINT, amount BIGINT, paid TIMESTAMP", "paid")
@@ -76,9 +77,8 @@ def main(settings: list[str], folder: Path, way: str, dies: str) -> None:
         queries.append(writer.trigger(availableNow=True).start())
     for query in queries:
         query.awaitTermination()
-    late = sum(
-        sum(line["violations"].values()) for query in queries for line in penstock.metrics(query) if way == "adopted"
-    )
+    adopted = queries if way == "adopted" else []
+    late = sum(sum(line["violations"].values()) for query in adopted for line in penstock.metrics(query))
     tables = {
         name: sorted([str(value) for value in row] for row in spark.table(f"delta.`{folder / way / name}`").collect())
         for name in ("paid", "quarters")

@@ -3,10 +3,13 @@
 # `make matrix`, or `sh scripts/matrix.sh 3.12 4.1` for one of them. A Python that is not here is told and left out.
 set -eu
 cd "$(dirname "$0")/.."
-# A small case of everything that Spark does for us: types, state, restarts, groups, order, outer joins, sinks, sessions.
+# A small case of everything that Spark does for us: types, state, restarts, groups, order, outer joins, sinks, sessions,
+# and plans of jobs, which are read through Spark's own classes.
 TESTS="tests/spark/test_run.py tests/spark/test_types.py tests/spark/test_checkpoint.py tests/spark/test_groups.py \
 tests/spark/test_arrival.py tests/spark/test_outer.py tests/spark/test_final.py tests/spark/test_hadoop_path.py \
-tests/spark/test_parquet_sink.py tests/spark/test_segment_files.py"
+tests/spark/test_parquet_sink.py tests/spark/test_segment_files.py tests/spark/frames/test_adopt.py \
+tests/spark/frames/test_promise.py tests/spark/frames/test_unread_nodes.py tests/spark/frames/test_worked_out.py \
+tests/spark/frames/test_deduplicated_answers.py"
 
 # The program of a version: on the path, or one that pyenv or uv has installed.
 python_of() {

@@ -51,8 +51,9 @@ def adopt(
     if not read.keeps_state:
         return frame
     from penstock.spark.frames.adopted_before import AdoptedOf, note_adopted_of  # noqa: PLC0415 - with Spark
+    from penstock.spark.frames.dry_job import is_dry  # noqa: PLC0415
 
-    answer, observation = put_together(read, query, mode, allow_unbounded=allow_unbounded)
+    answer, observation = put_together(read, query, mode, allow_unbounded=allow_unbounded or is_dry())
     note_adopted_of(observation, AdoptedOf(frame, query, hints), answer)
     return answer
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,75 @@ assert spark.table("kept_pairs").columns == near.columns
     assert (code, out.count("BOUNDED")) == (0, 2), err
 
 
+WRITES = """
+spark.sql("CREATE TABLE IF NOT EXISTS dry_target (x BIGINT) USING parquet LOCATION 'DATA/target'")
+spark.range(3).createOrReplaceTempView("dry_range")
+spark.sql("INSERT INTO dry_target SELECT id FROM dry_range")
+spark.sql("INSERT INTO dry_target SELECT id FROM {some}", some=spark.range(2))
+spark.sql("INSERT OVERWRITE DIRECTORY 'DATA/overwritten' USING parquet SELECT :n AS n", {"n": 1})
+spark.sql("WITH few AS (SELECT 1 AS x) INSERT INTO dry_target SELECT x FROM few").collect()
+spark.sql("CREATE TABLE dry_made USING parquet LOCATION 'DATA/made' AS SELECT id AS x, 'a' AS y FROM dry_range")
+assert spark.table("dry_made").columns == ["x", "y"]
+spark.range(3).write.mode("overwrite").saveAsTable("dry_saved")
+assert spark.table("dry_saved").columns == ["id"]
+spark.range(3).writeTo("dry_written").createOrReplace()
+assert spark.table("dry_written").columns == ["id"]
+spark.range(3).rdd.map(str).saveAsTextFile("DATA/texts")
+spark.range(3).foreachPartition(lambda rows: open("DATA/each", "w").close())
+spark.range(3).mergeInto("dry_target", F.expr("x = id")).whenNotMatched().insertAll().merge()
+assert spark.table("dry_target").count() == 0
+assert spark.sql("SELECT 1 + :n AS two", args={"n": 1}).first()["two"] == 2
+spark.sql("DROP TABLE dry_target")
+spark.table("dry_target")
+"""
+
+
+def test_what_writes_a_batch_does_not_run_however_it_is_said(spark: SparkSession, bench: Bench) -> None:
+    code, out, err = checked(bench, WRITES + BOUNDED)
+    spark.sql("DROP TABLE IF EXISTS dry_target")
+    for name in ("dry_range", "dry_made", "dry_saved", "dry_written"):
+        spark.catalog.dropTempView(name)
+    assert (code, out[:6]) == (0, "✓ near"), err
+    told = [line.removeprefix("note: not run: ") for line in err.splitlines() if line.startswith("note: not run: ")]
+    assert told[:-2] == [
+        "INSERT in SQL",
+        "CREATE TABLE … AS SELECT in SQL",
+        "write.saveAsTable of a batch",
+        "writeTo.createOrReplace of a batch",
+        "RDD.saveAsTextFile of a batch",
+        "DataFrame.foreachPartition of a batch",
+        "mergeInto.merge of a batch",
+        "DROP TABLE in SQL",
+    ]
+    made = {one.name for one in (bench.folder / "data").iterdir()}
+    assert made & {"overwritten", "made", "texts", "each"} == set()
+
+
+def test_a_job_on_spark_connect_is_told_so(bench: Bench) -> None:
+    job = bench.folder / "job.py"
+    job.write_text("from pyspark.sql import SparkSession\nSparkSession.builder.remote('sc://far.away').getOrCreate()\n")
+    found = CliRunner().invoke(app, ["check", str(job)])
+    assert found.exit_code == 2
+    assert "job.py, line 2, failed: Penstock reads the plans of Spark itself, and Spark Connect" in found.stderr
+    assert "hint: run the job with a classic SparkSession" in found.stderr
+    # What was asked of a builder is remembered by Spark for the next.
+    SparkSession.builder._options.pop("spark.remote", None)
+
+
+@pytest.mark.thorough
+def test_a_job_that_makes_its_own_context_runs_in_local_mode(bench: Bench) -> None:
+    write(bench, seed=1, files=0)
+    job = bench.folder / "job.py"
+    own = 'SparkSession(SparkContext(conf=SparkConf().setMaster("spark://far.away:7077").setAppName("old")))'
+    head = HEAD.replace('SparkSession.builder.appName("mine").master("spark://far.away:7077").getOrCreate()', own)
+    asserted = "assert spark.sparkContext.master == 'local[*]'"
+    text = f"from pyspark import SparkConf, SparkContext\n{head}{BOUNDED}{asserted}"
+    job.write_text(text.replace("DATA", str(bench.folder / "data")))
+    command = [sys.executable, "-m", "penstock", "check", str(job)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout[:6]) == (0, "✓ near"), done.stderr
+
+
 def test_the_arguments_of_a_job(bench: Bench) -> None:
     asked = "\nimport argparse\np = argparse.ArgumentParser()\np.add_argument('--out', required=True)\np.parse_args()\n"
     code, _, err = checked(bench, asked + BOUNDED)
@@ -116,6 +187,14 @@ def test_an_adopted_job_is_checked_as_before(bench: Bench) -> None:
     adopted = "\nimport penstock\n" + BOUNDED.replace("near.writeStream", "penstock.adopt(near).writeStream")
     code, out, err = checked(bench, adopted)
     assert (code, out[:6]) == (0, "✓ near"), err
+
+
+def test_an_adopted_job_without_a_bound_is_unbounded_as_before(bench: Bench) -> None:
+    code, out, err = checked(bench, UNBOUNDED)
+    assert (code, out[:9]) == (3, "✗ query_1"), err
+    adopted = UNBOUNDED.replace("a.join", "import penstock; penstock.adopt(a.join").replace(".writeS", ").writeS", 1)
+    again, said, err = checked(bench, adopted)
+    assert (again, said) == (code, out), err
 
 
 def test_jobs_that_fail_or_start_nothing(bench: Bench, tmp_path: Path) -> None:

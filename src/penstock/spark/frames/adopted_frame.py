@@ -175,6 +175,14 @@ def _by_place(frame: DataFrame) -> DataFrame:
     return frame.toDF(*(f"column_{place}" for place in range(len(frame.columns))))
 
 
+def no_plans() -> UsageError:
+    """What is said of Spark Connect."""
+    return UsageError(
+        "Penstock reads the plans of Spark itself, and Spark Connect shows none to its clients",
+        hint="run the job with a classic SparkSession (spark.master, not spark.remote)",
+    )
+
+
 def require_frame(frame: DataFrame) -> None:
     """Raise UsageError if it is no DataFrame whose plan can be read."""
     if not isinstance(frame, DataFrame):
@@ -183,10 +191,7 @@ def require_frame(frame: DataFrame) -> None:
             hint="pass what spark.readStream and its joins give, or a script",
         )
     if not hasattr(frame, "_jdf"):
-        raise UsageError(
-            "Penstock reads the plans of Spark itself, and Spark Connect shows none to its clients",
-            hint="run the job with a classic SparkSession (spark.master, not spark.remote)",
-        )
+        raise no_plans()
 
 
 def require_stream(frame: DataFrame) -> None:

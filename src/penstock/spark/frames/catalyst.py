@@ -41,7 +41,13 @@ class Catalyst:
     def analyzed(self, frame: DataFrame) -> Node:
         """The plan of a DataFrame with names and types known; queries that WITH names stand where they are used."""
         plan = frame._jdf.queryExecution().analyzed()
-        return self._sql.catalyst.optimizer.InlineCTE(True, False, False).apply(plan)
+        return self._always_inlined().apply(plan)
+
+    def _always_inlined(self) -> Node:
+        """The rule that puts what WITH names where it is used; Spark 4.1 asks it for fewer things than 4.3 does."""
+        rule = self._jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.optimizer.InlineCTE")
+        others = rule.getConstructors()[0].getParameterCount() - 1
+        return self._sql.catalyst.optimizer.InlineCTE(True, *[False] * others)
 
     def frame(self, plan: Node) -> DataFrame:
         """A plan as a DataFrame."""

@@ -6,8 +6,10 @@ answered otherwise, as long as the file runs:
 - `start()` and `toTable()` of a stream: the query is handed to whoever asked, and what they return acts as a query that
   has ended, so that the job goes on to its next;
 - the table that such a query writes (`toTable`, or the memory sink's): it is there without rows, if none was before;
-- writes of a batch, and the function given to `foreachBatch`: they do not run, and the report says so;
-- the master of a session: `local[*]`, whatever the job says.
+- writes of a batch (`batch_writes`), and the function given to `foreachBatch`: they do not run, and the report says so;
+  a table that is so made is there without rows as well;
+- the master of a session, or of a context: `local[*]`, whatever the job says;
+- `penstock.adopt`: it refuses no state for having no bound (`is_dry`), since the verdict says so.
 
 Every DataFrame is noted with the line that makes it, so that what cannot be read is told with its place.
 """
@@ -15,29 +17,33 @@ Every DataFrame is noted with the line that makes it, so that what cannot be rea
 from __future__ import annotations
 
 import inspect
+import os
 import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
-from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
 from pyspark.sql.streaming.query import StreamingQueryManager
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.errors import UsageError
+from penstock.errors import PenstockError, UsageError
+from penstock.spark.frames.adopted_frame import no_plans
+from penstock.spark.frames.batch_writes import stand_in, without_batch_writes
 from penstock.spark.frames.call_sites import line_in, note_site, noted_sites
 
-_BATCH_WRITES = ("save", "saveAsTable", "insertInto", "json", "parquet", "text", "csv", "orc", "xml", "jdbc")
-_V2_WRITES = ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions")
 _MODE, _NAME, _FUNCTION = "_penstock_mode", "_penstock_name", "_penstock_function"
 _FORMAT = "_penstock_format"
+_LOCAL = "local[*]"
+_dry = ContextVar("_dry", default=False)
 
 
 @dataclass(frozen=True)
@@ -93,12 +99,18 @@ class EndedQuery:
         """It did not fail."""
 
 
+def is_dry() -> bool:
+    """Whether a job is only looked at."""
+    return _dry.get()
+
+
 def run_dry(path: Path, ask: Callable[[WouldStart], None], arguments: Sequence[str] = ()) -> DryRun:
     """Run a job's file; `ask` is called with each query that it would start, while its session is there."""
     if not path.exists():
         raise UsageError(f"there is no file {path}")
     found = DryRun()
     before, paths = sys.argv, list(sys.path)
+    looking = _dry.set(True)
     try:
         # What the job prints is not the report.
         with noted_sites(), _answered(found, ask, path), redirect_stdout(sys.stderr):
@@ -113,24 +125,51 @@ def run_dry(path: Path, ask: Callable[[WouldStart], None], arguments: Sequence[s
         found.failure = _failed(path, error)
     finally:
         sys.argv, sys.path[:] = before, paths
+        _dry.reset(looking)
     return found
-
-
-def _stand_in(frame: DataFrame, table: str) -> None:
-    """A table without rows under the name of one that a query would write, so that the job can go on to read it."""
-    session = frame.sparkSession
-    if table.isidentifier() and not session.catalog.tableExists(table):
-        session.createDataFrame([], frame.schema).createOrReplaceTempView(table)
 
 
 def _failed(path: Path, error: Exception) -> UsageError:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     line = lines[-1] if lines else None
     where = "" if line is None else f", line {line},"
+    if isinstance(error, PenstockError):
+        return UsageError(f"{path}{where} failed: {error.message}", detail=error.detail, hint=error.hint)
     said = (str(error).splitlines() or [""])[0]
     return UsageError(
         f"{path}{where} failed: {type(error).__name__}: {said}", hint="the job must run as far as its queries"
     )
+
+
+def _quiet(original: Any) -> Any:
+    """A session in local mode that shows nothing of itself."""
+
+    def called(builder: Any) -> SparkSession:
+        if "spark.remote" in builder._options or "SPARK_REMOTE" in os.environ:
+            raise no_plans()
+        settings = {
+            "spark.master": _LOCAL,
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        for name, value in settings.items():
+            builder.config(name, value)
+        session: SparkSession = original(builder)
+        return session
+
+    return called
+
+
+def _local(original: Any) -> Any:
+    """A context in local mode, whatever master it is given."""
+    signature = inspect.signature(original)
+
+    def called(*given: Any, **named: Any) -> None:
+        asked = signature.bind(*given, **named)
+        asked.arguments["master"] = _LOCAL
+        original(*asked.args, **asked.kwargs)
+
+    return called
 
 
 @contextmanager
@@ -153,7 +192,7 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None], path: Path) -> I
         is_memory = (asked.get("format") or getattr(writer, _FORMAT, None)) == "memory"
         table = asked.get("tableName") or (name if is_memory else None)
         if table is not None:
-            _stand_in(writer._df, table)
+            stand_in(writer._df.sparkSession, table, writer._df.schema)
         return EndedQuery(name)
 
     def started(original: Any) -> Any:
@@ -170,26 +209,6 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None], path: Path) -> I
 
         return made
 
-    def left_out(name: str) -> Callable[[Any], Any]:
-        def made(_: Any) -> Any:
-            return lambda writer, *arguments, **options: found.left_out.append(f"write.{name} of a batch")  # noqa: ARG005
-
-        return made
-
-    def local(original: Any) -> Any:
-        def called(builder: Any) -> SparkSession:
-            settings = {
-                "spark.master": "local[*]",
-                "spark.ui.enabled": "false",
-                "spark.ui.showConsoleProgress": "false",
-            }
-            for name, value in settings.items():
-                builder.config(name, value)
-            session: SparkSession = original(builder)
-            return session
-
-        return called
-
     def noting_site(original: Any) -> Any:
         def called(frame: Any, jdf: Any, *given: Any, **named: Any) -> None:
             original(frame, jdf, *given, **named)
@@ -205,11 +224,10 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None], path: Path) -> I
     put(DataStreamWriter, "foreachBatch", noting(_FUNCTION, lambda _: "foreachBatch"))
     put(DataStreamWriter, "foreach", noting(_FUNCTION, lambda _: "foreach"))
     put(StreamingQueryManager, "awaitAnyTermination", lambda _: lambda manager, timeout=None: True)  # noqa: ARG005
-    put(SparkSession.Builder, "getOrCreate", local)
-    for name in _BATCH_WRITES:
-        put(DataFrameWriter, name, left_out(name))
-    for name in _V2_WRITES:
-        put(DataFrameWriterV2, name, left_out(name))
+    put(SparkSession.Builder, "getOrCreate", _quiet)
+    put(SparkContext, "__init__", _local)
+    for owner, name, made in without_batch_writes(found.left_out):
+        put(owner, name, made)
     try:
         yield
     finally:

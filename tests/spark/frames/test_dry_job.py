@@ -181,6 +181,8 @@ def test_the_arguments_of_a_job(bench: Bench) -> None:
     assert (code, "ended with exit code 2" in err, "--args '…'" in err) == (2, True, True)
     code, out, _ = checked(bench, asked + BOUNDED, "--args", "--out 'a folder'")
     assert (code, out[:6]) == (0, "✓ near")
+    code, _, err = checked(bench, "\nraise SystemExit('set OUT first')\n" + BOUNDED)
+    assert (code, "job.py ended and said: set OUT first" in err) == (2, True), err
 
 
 def test_an_adopted_job_is_checked_as_before(bench: Bench) -> None:

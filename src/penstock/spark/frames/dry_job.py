@@ -120,7 +120,8 @@ def run_dry(path: Path, ask: Callable[[WouldStart], None], arguments: Sequence[s
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
             hint = "--args '…' has the arguments of the job" if not arguments else "the job must run to its queries"
-            found.failure = UsageError(f"{path} ended with exit code {leaving.code}", hint=hint)
+            why = f"with exit code {leaving.code}" if isinstance(leaving.code, int) else f"and said: {leaving.code}"
+            found.failure = UsageError(f"{path} ended {why}", hint=hint)
     except Exception as error:
         found.failure = _failed(path, error)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from penstock.spark.daemon import SHARED, without_zips
+from penstock.spark.daemon import SHARED
 
 _LOADED = f"""
 import sys
@@ -19,8 +19,3 @@ def test_workers_import_neither_the_language_nor_its_reports() -> None:
     loaded = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True).stdout.split()
     assert "penstock.runtime" in loaded
     assert not {"penstock.sql", "penstock.explain", "penstock.cli", "sqlglot"} & set(loaded)
-
-
-def test_only_the_zips_that_the_installed_pyspark_brought_along_leave_the_path() -> None:
-    assert without_zips(["/nowhere/pyspark.zip", *sys.path]) == ["/nowhere/pyspark.zip", *sys.path]
-    assert without_zips(["/nowhere/pyspark.zip"]) == ["/nowhere/pyspark.zip"]

@@ -13,11 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.daemon import without_zips
 from penstock.spark.file_order import listed_files, pattern_of, unheld
 from penstock.spark.pack import heads_of
 from penstock.spark.parquet_files import file_names
@@ -208,14 +206,6 @@ def test_rows_windows_where_the_head_of_a_file_is_no_row_of_the_stream(bench: Be
 )
 def test_a_piece_begins_where_another_place_is_told(places: list[str | None], heads: list[int]) -> None:
     assert heads_of(pa.array(places, pa.string())).tolist() == heads
-
-
-def test_workers_import_the_installed_pyspark_and_not_its_zip(tmp_path: Path) -> None:
-    installed = Path(pyspark.__file__).parent
-    own = str(installed / "python" / "lib" / "pyspark.zip")
-    other = str(tmp_path / "libraries.zip")
-    assert without_zips([own, other, str(installed.parent)]) == [other, str(installed.parent)]
-    assert without_zips([own, other]) == [own, other]
 
 
 def test_the_files_of_a_flat_folder_are_listed_as_spark_lists_them(tmp_path: Path, spark: SparkSession) -> None:

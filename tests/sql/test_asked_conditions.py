@@ -8,7 +8,7 @@ from itertools import product
 import duckdb
 import pytest
 
-from penstock.sql.asked_conditions import Case, Decided, Question, cases_of, conditions_of, formula_of
+from penstock.sql.asked_conditions import AskedQuestion, Case, Decided, cases_of, conditions_of, formula_of
 from penstock.sql.dialect import read_statements
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Insert, Select
@@ -29,7 +29,7 @@ def _cases(condition: str) -> list[Case]:
 
 def _told(decided: Decided) -> str:
     atom = decided.atom
-    if isinstance(atom, Question):
+    if isinstance(atom, AskedQuestion):
         word = "NOT " if atom.written.negated else ""
         text = word + "".join(atom.words)[:6]
     else:
@@ -62,7 +62,7 @@ Row = dict[str, bool | None]
 def _holds(decided: Decided, row: Row) -> bool:
     """Whether a part of a condition is decided so for a row."""
     atom = decided.atom
-    if isinstance(atom, Question):
+    if isinstance(atom, AskedQuestion):
         text = " ".join(atom.words)
         value, negated = row["i" if " in " in text else "e" if "t . a" in text else "f"], atom.written.negated
     else:

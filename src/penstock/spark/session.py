@@ -49,11 +49,13 @@ SETTINGS = {
 }
 """What `penstock run` sets unless --conf says otherwise."""
 
-COMPILED = {"spark.python.daemon.module": "penstock.spark.daemon"}
-"""What it also sets on one machine: workers that import what is compiled already.
+IMPORTED = {"spark.python.daemon.module": "penstock.spark.daemon"}
+"""What it also sets on one machine: workers that have imported what they run.
 
 On a cluster Penstock may come to the workers with the job (`--py-files`), after the parent of all of them has started.
 """
+_WORKER_PATH = Path(__file__).parent / "worker_path"
+"""What Python processes that Spark starts on one machine have on their path: they import what is compiled already."""
 
 _JVM_OPTIONS = "spark.driver.defaultJavaOptions"
 _QUICK_CHILDREN = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
@@ -85,7 +87,8 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     master = conf.get("spark.master") or os.environ.get("MASTER") or ("" if is_submitted else "local[*]")
     if master and not is_submitted:
         builder = builder.master(master)
-    for key, value in {**SETTINGS, **(COMPILED if master.startswith("local") else {}), **conf}.items():
+    is_here = master.startswith("local")
+    for key, value in {**SETTINGS, **(IMPORTED if is_here else {}), **conf}.items():
         builder = builder.config(key, value)
     # A JVM that runs already has its error stream.
     has_errors_here = bool(os.environ.get("PENSTOCK_DEBUG")) or SparkSession.getActiveSession() is not None
@@ -97,6 +100,8 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
             raise
         raise unstarted(None if has_errors_here else spark_log()) from error
     session.sparkContext.setLogLevel("ERROR")
+    if is_here:
+        session.sparkContext.environment["PYTHONPATH"] = str(_WORKER_PATH)
     return session
 
 

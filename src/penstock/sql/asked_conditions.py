@@ -40,7 +40,7 @@ class Plain:
 
 
 @record
-class Question:
+class AskedQuestion:
     """EXISTS or IN, with the NOT before it."""
 
     written: WrittenExists
@@ -51,12 +51,12 @@ class Question:
         """The same for the same question; EXISTS is the same with NOT, as it is never unknown."""
         return self.words, self.written.members and self.written.negated
 
-    def answer(self, other: Question, holds: bool) -> bool:
+    def answer(self, other: AskedQuestion, holds: bool) -> bool:
         """Whether it holds, where another one with its key does or not."""
         return holds if self.written.negated is other.written.negated else not holds
 
 
-Atom = Plain | Question
+Atom = Plain | AskedQuestion
 
 
 @record
@@ -113,7 +113,7 @@ def formula_of(node: exp.Expr, whole: Code, *, denied: bool = False) -> Formula 
     written = question_of(node)
     if written is not None:
         words = words_of(tokens_of(node, ()))
-        return Question(replace(written, negated=written.negated is not denied), words)
+        return AskedQuestion(replace(written, negated=written.negated is not denied), words)
     if not any(questions_in(node)):
         tokens = _tokens_within(node, whole)
         return Plain(Code(node, tokens, stretch_of(tokens)), denied) if tokens else None
@@ -182,7 +182,7 @@ def conditions_of(select: Select) -> Iterator[Code]:
 def is_asking(code: Code) -> bool:
     """Whether a condition of WHERE is more than one question, and holds one."""
     found = formula_of(code.node, code)
-    return not isinstance(found, Question) and any(questions_in(code.node))
+    return not isinstance(found, AskedQuestion) and any(questions_in(code.node))
 
 
 def cases_of(formula: Formula) -> Iterator[Case]:
@@ -202,14 +202,14 @@ def _atoms(formula: Formula) -> Iterator[Atom]:
         case Both(parts=parts) | Either(parts=parts):
             for part in parts:
                 yield from _atoms(part)
-        case Plain() | Question():
+        case Plain() | AskedQuestion():
             yield formula
 
 
 def _with(formula: Formula, atom: Atom, holds: bool) -> Formula:
     """A formula in which an atom is decided, as short as that makes it."""
     match formula:
-        case Question() if isinstance(atom, Question) and formula.key == atom.key:
+        case AskedQuestion() if isinstance(atom, AskedQuestion) and formula.key == atom.key:
             return formula.answer(atom, holds)
         case Plain() if isinstance(atom, Plain) and formula.key == atom.key:
             return holds

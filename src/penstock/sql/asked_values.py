@@ -37,12 +37,12 @@ from penstock.model.types import DataType, Kind
 from penstock.records import record
 from penstock.sql.aggregate_calls import words_of
 from penstock.sql.asked_conditions import (
+    AskedQuestion,
     Both,
     Case,
     Decided,
     Formula,
     Plain,
-    Question,
     asked_outside_where,
     cases_of,
     conditions_of,
@@ -265,7 +265,7 @@ class AskedValues:
         bound = plain if self.late is None else [self.late.left(one) for one in plain]
         for decided in case:
             match decided:
-                case Decided(atom=Question(written=written), holds=holds):
+                case Decided(atom=AskedQuestion(written=written), holds=holds):
                     bound.append(Conjuncts([], [written if holds else replace(written, negated=not written.negated)]))
                 case Decided(atom=Plain(code=code, denied=denied), holds=holds):
                     bound.append(bind_decided(code, scope, denied=denied, holds=holds))

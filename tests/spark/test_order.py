@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from penstock.spark.file_order import listed_files, pattern_of, unheld
 from penstock.spark.pack import heads_of
 from penstock.spark.parquet_files import file_names
-from penstock.spark.sources import read_stream
+from penstock.spark.sources import read_stream, tells
 from penstock.sql import parse_script
 from tests.spark.conftest import Bench
 from tests.spark.oracle import Bag, same
@@ -224,3 +224,18 @@ def test_the_files_of_a_flat_folder_are_listed_as_spark_lists_them(tmp_path: Pat
     assert listed(", pathGlobFilter 'a*'") is None
     (folder / "k=1").mkdir()
     assert listed() is None
+
+
+def test_where_a_row_is_from_is_told_by_its_own_stream_alone(tmp_path: Path, spark: SparkSession) -> None:
+    """A table that a stream is joined with has files, too: they say nothing of the order of the stream."""
+    for name in ("s", "t"):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"k": [1, 2]}), tmp_path / name / "0.parquet")
+    files, table = (
+        spark.readStream.schema("k BIGINT").parquet(str(tmp_path / "s")),
+        spark.read.parquet(str(tmp_path / "t")),
+    )
+    rate = spark.readStream.format("rate").load().selectExpr("value AS k")
+    told = {"files": files.where("k > 0"), "table": table, "beside a table": files.join(table, "k", "left")}
+    told |= {"of no file": rate, "of no file, beside a table": rate.join(table, "k")}
+    assert [name for name, frame in told.items() if tells(frame, "file_path")] == ["files", "table"]

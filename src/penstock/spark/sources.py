@@ -138,12 +138,22 @@ def _place(frame: DataFrame, once_a_file: bool) -> Column:
 def tells(frame: DataFrame, field: str) -> bool:
     """Whether a frame has a field of `_metadata`, the hidden column in which a source tells where a row is from.
 
-    Its plan is asked: PySpark writes an error to the log of whoever selects a column that is not there.
+    Its plan is asked: PySpark writes an error to the log of whoever selects a column that is not there. A stream that
+    was joined with a table has also that of the table, which tells nothing of its rows, or has that alone.
     """
     jdf: Any = frame._jdf
-    hidden = jdf.queryExecution().analyzed().metadataOutput()
-    columns = (hidden.apply(number) for number in range(hidden.size()))
-    return any(column.name() == "_metadata" and field in column.dataType().fieldNames() for column in columns)
+    plan = jdf.queryExecution().analyzed()
+    told = [column for column in _listed(plan.metadataOutput()) if column.name() == "_metadata"]
+    if len(told) != 1 or field not in told[0].dataType().fieldNames():
+        return False
+    sources = [leaf for leaf in _listed(plan.collectLeaves()) if leaf.isStreaming() or not plan.isStreaming()]
+    own = {column.exprId().id() for leaf in sources for column in _listed(leaf.metadataOutput())}
+    return told[0].exprId().id() in own
+
+
+def _listed(found: Any) -> list[Any]:
+    """The members of a sequence of the JVM's."""
+    return [found.apply(number) for number in range(found.size())]
 
 
 def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool, beside: tuple[str, ...] = ()) -> DataFrame:

@@ -134,7 +134,10 @@ def test_it_goes_on_from_its_checkpoint(bench: Bench, monkeypatch: pytest.Monkey
     ran = bench.run(PLAIN + JOIN)
     assert ran.code == 0, ran.err
     assert len(started) == 2
-    assert [one["batch"] for one in ran.batches] == [0, 1, 2]
+    # A query that is stopped between the commit of a batch and its event has told nothing of it.
+    told = [one["batch"] for one in ran.batches]
+    assert told[0] == 0
+    assert told == sorted(set(told))
     assert bench.sink() == expected(rows(0, 18), rows(0, 18))
 
 

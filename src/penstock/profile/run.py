@@ -36,7 +36,7 @@ from penstock.spark.profiling.distributions import answers, domains
 from penstock.spark.profiling.needs import Answer, NumberMeaning, Question
 from penstock.spark.profiling.progress import Progress
 from penstock.spark.profiling.reading import ProfiledStream, arrived, first_rows, require_readable
-from penstock.spark.session import spark_log, start_session
+from penstock.spark.session import set_meanwhile, spark_log, start_session
 from penstock.sql import parse_constraint
 
 if TYPE_CHECKING:
@@ -81,7 +81,6 @@ def profile_script(script: Script, progress: Progress) -> Profile:
 
 def profile_with(spark: SparkSession, script: Script, progress: Progress) -> Profile:
     """Profile the data that a script names, in a session that is there."""
-    compiled = spark.conf.get(_COMPILED, None)
     asking = asking_of(script)
     declared = list(declared_questions(script))
     asked = [
@@ -95,15 +94,11 @@ def profile_with(spark: SparkSession, script: Script, progress: Progress) -> Pro
             with progress.following(spark, f"reading {stream.name}"):
                 read[stream.name] = arrived(spark, stream, columns_asked(asked, asking.domains, stream))
         rows = sum(stream.rows for stream in read.values())
-        spark.conf.set(_COMPILED, str(rows > _INTERPRETED_ROWS).lower())
-        with progress.following(spark, f"measuring {len(asked)} questions over {rows:,} rows"):
-            told = dict(zip(asked, answers(asked, read), strict=True))
-        return _Judging(spark, script, read, _Told(asking, declared, told), progress).profile()
+        with set_meanwhile(spark, {_COMPILED: str(rows > _INTERPRETED_ROWS).lower()}):
+            with progress.following(spark, f"measuring {len(asked)} questions over {rows:,} rows"):
+                told = dict(zip(asked, answers(asked, read), strict=True))
+            return _Judging(spark, script, read, _Told(asking, declared, told), progress).profile()
     finally:
-        if compiled is None:
-            spark.conf.unset(_COMPILED)
-        else:
-            spark.conf.set(_COMPILED, compiled)
         for one in read.values():
             one.forget()
 

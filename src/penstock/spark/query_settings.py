@@ -14,7 +14,7 @@ from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.running import Running
-from penstock.spark.session import ON_HEAP, PARTITIONS, PROVIDER
+from penstock.spark.session import ON_HEAP, PARTITIONS, PROVIDER, set_meanwhile
 from penstock.spark.stream import Assembled
 from penstock.spark.writers import writes_packed
 
@@ -29,17 +29,8 @@ Where it sees but packed rows, a few a batch, that was a tenth of what its JVM d
 def settings_of_its_kind(spark: SparkSession, script: Script, one: Running, conf: Mapping[str, str]) -> Iterator[None]:
     """While a query starts: where its state lies, in how many tasks, and whether Spark compiles what it evaluates."""
     wanted = {name: value for name, value in _wanted(spark, script, one, conf).items() if name not in conf}
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
-        spark.conf.set(name, value)
-    try:
+    with set_meanwhile(spark, wanted):
         yield
-    finally:
-        for name, had in before.items():
-            if had is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, had)
 
 
 def decodes_all(script: Script, plans: Sequence[Plan], conf: Mapping[str, str]) -> bool:

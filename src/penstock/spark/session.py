@@ -105,6 +105,22 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     return session
 
 
+@contextmanager
+def set_meanwhile(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """What a session is told for a while; then it has what it had."""
+    before = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, had in before.items():
+            if had is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, had)
+
+
 _set_by_us: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
 """The settings that a session lacked."""
 

@@ -10,6 +10,7 @@ from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.promise.marks import MATCHED
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import COLD, EntryReader, EntryWriter
+from penstock.runtime.state.tiers import FEW
 
 
 def rows(first: int, count: int) -> Segment:
@@ -50,7 +51,7 @@ def test_neighbours_of_like_size_become_one() -> None:
     for number in range(64):
         found.add(rows(10 * number, 10), {})
     assert found.rows == 640
-    assert len(found.piles) <= 7
+    assert len(found.piles) <= 2 * FEW
     assert found.nbytes > 0
 
 
@@ -70,7 +71,7 @@ def test_what_is_dropped_leaves_the_store_and_a_sample_stays() -> None:
 def test_rows_without_columns_are_as_many_after_a_restart() -> None:
     """Of a stream that only EXISTS or a window asks for, nothing may be kept but that a row was there."""
     before = ColdSegments("r", (), (MATCHED,), on_disk=True)
-    for first in (0, 3):
+    for first in range(0, 3 * FEW, 3):
         arrival = np.arange(first, first + 3)
         marks = {MATCHED: arrival % 2 == 0}
         before.add(Segment(pa.table({}), arrival, arrival, np.ones(3, np.bool_), marks), {})

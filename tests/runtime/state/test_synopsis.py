@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from penstock.runtime.columns.hashing import hashes
 from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.store import SEGMENT, EntryWriter, write_synopsis
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.state.tiers import FEW
 
 BATCHES = st.lists(st.lists(st.integers(-3, 6), max_size=9), min_size=1, max_size=6)
 
@@ -115,16 +117,31 @@ def test_columns_of_the_batch_alone_are_let_go_of_with_it() -> None:
     assert filled.synopsis.segments[0].table.column_names == ["a"]
 
 
-def test_few_segments_and_none_that_is_mostly_dead() -> None:
-    synopsis, first = Synopsis(("a",)), 0
+def test_few_segments_and_at_most_half_of_all_rows_are_dead() -> None:
+    synopsis, first, draw = Synopsis(("a",)), 0, np.random.default_rng(3)
     for batch in range(200):
         synopsis.begin(fresh([batch, batch], first, batch))
         first += 2
         synopsis.kill(synopsis.in_range("codes", "a", -1, batch - 50, ALL))
+        # Some leave before their time, from every segment.
+        ids = synopsis.ids(ALL)
+        synopsis.kill(ids[draw.random(len(ids)) < 0.02])
         synopsis.finish()
-    assert synopsis.live == 100
-    assert len(synopsis.segments) < 10
-    assert all(s.live * 2 > len(s) for s in synopsis.segments)
+        assert len(synopsis.segments) < 3 * FEW
+        assert synopsis.rows <= 2 * synopsis.live
+
+
+def test_rows_that_leave_in_the_order_in_which_they_came_are_written_once() -> None:
+    synopsis, written = Synopsis(("a",)), 0
+    for batch in range(60):
+        synopsis.begin(fresh([batch] * 100, 100 * batch, batch))
+        synopsis.kill(synopsis.in_range("codes", "a", -1, batch - (FEW - 1), ALL))
+        synopsis.finish()
+        entries = EntryWriter(batch)
+        write_synopsis("s", synopsis, entries)
+        written += sum(key.startswith(SEGMENT) for key in entries.put)
+    assert written == 60
+    assert synopsis.live == 100 * (FEW - 1)
 
 
 def test_what_rises_is_cut_at_one_id() -> None:

@@ -3,8 +3,8 @@
 On disk (the **cold tier** of RECOVER) the rows of a pile are an entry of the store, `cold/<name>`, committed
 with the batch that wrote it and read back only when its filter has a key that is asked for; `fetch` reads it. The
 filters are entries of their own, which a restored cell reads whole. In memory (the shadows of monitored constraints)
-the rows stay with the cell. Neighbours of like size are taken together, so that there are few filters to ask. Rows keep
-the marks that they are set aside with.
+the rows stay with the cell. Neighbours of like size are taken together (`tiers.py`), so that there are few filters to
+ask. Rows keep the marks that they are set aside with.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from penstock.runtime.discarded.bloom import BloomFilter
 from penstock.runtime.promise.marks import MATCHED
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
+from penstock.runtime.state.tiers import to_merge
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
@@ -74,14 +75,12 @@ class ColdSegments:
     def add(self, segment: Segment, since: dict[str, int]) -> None:
         """Set rows aside."""
         self.piles.append(self._pile(segment, since))
-        while len(self.piles) > 1:
-            one, two = self.piles[-2:]
-            if one.rows + two.rows > _MERGE_BELOW or one.rows > 2 * two.rows:
-                break
-            both = Segment.merged([self.rows_of(one), self.rows_of(two)])
-            self.drop(one)
-            self.drop(two)
-            self.piles.append(self._pile(both, two.since))
+        while count := to_merge([pile.rows for pile in self.piles], _MERGE_BELOW):
+            last = self.piles[-count:]
+            together = Segment.merged([self.rows_of(pile) for pile in last])
+            for pile in last:
+                self.drop(pile)
+            self.piles.append(self._pile(together, last[-1].since))
 
     def hold(self, piles: Iterable[tuple[Segment, dict[str, int]]]) -> None:
         """Let these rows be aside, and no others."""

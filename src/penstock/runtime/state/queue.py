@@ -4,8 +4,7 @@ Columns are numpy arrays with room to grow: to append costs what is appended, to
 about once in its life. What `column` gave stays as it was: rows are written behind it or elsewhere, never into it.
 
 In the store a queue is a few pieces, each written once under the number of its first row. A save writes what came since
-the last one and removes what has left; neighbours of like size are taken together, so that there are about log(rows)
-pieces and a row is written about that often.
+the last one and removes what has left; neighbours of like size are taken together (`tiers.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from penstock.runtime.columns.codes import flat
 from penstock.runtime.state.store import EntryReader, EntryWriter, from_ipc, to_ipc
+from penstock.runtime.state.tiers import to_merge
 
 _LEAST_ROOM = 64
 _MERGE_BELOW = 1 << 16
@@ -84,15 +84,15 @@ class Queue:
         to.delete += [_entry(name, piece) for piece in self._pieces if piece[1] <= self.first]
         done = kept[-1][1] if kept else self.first
         if end > done:
-            new = (done, end)
-            while kept and _size(kept[-1]) <= 2 * _size(new) and max(_size(kept[-1]), _size(new)) < _MERGE_BELOW:
-                to.delete.append(_entry(name, kept[-1]))
-                new = (max(kept.pop()[0], self.first), end)
+            kept.append((done, end))
+            while count := to_merge([piece[1] - piece[0] for piece in kept], _MERGE_BELOW):
+                to.delete += [_entry(name, piece) for piece in kept[-count:-1]]
+                kept[-count:] = [(max(kept[-count][0], self.first), end)]
+            new = kept[-1]
             # A piece that begins where one did takes its place.
             to.delete = [key for key in to.delete if key != _entry(name, new)]
             rows = slice(self._start + new[0] - self.first, self._end)
             to.put[_entry(name, new)] = to_ipc(pa.table({n: as_arrow(self._data[n][rows]) for n in self.names}))
-            kept.append(new)
         self._pieces = kept
         return [self.first, kept]
 
@@ -111,10 +111,6 @@ class Queue:
 
 def _entry(name: str, piece: tuple[int, int]) -> str:
     return f"{name}/{piece[0]:018d}"
-
-
-def _size(piece: tuple[int, int]) -> int:
-    return piece[1] - piece[0]
 
 
 def as_arrow(values: Any) -> Any:

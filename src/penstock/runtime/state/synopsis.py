@@ -1,9 +1,10 @@
 """A synopsis: what is stored of one source, as a short list of segments in order of arrival.
 
 A row's id is its place in the list of all rows of all segments; ids hold for one step. The rows of the running batch
-are the last segment, `fresh`. At the end of a step, what survives of it is stored, neighbours of like size are merged
-(so there are about log(rows) segments, and a row is rewritten about that often), and a segment that is mostly dead is
-rewritten. Large segments are left alone: they fall as a whole when time passes them.
+are the last segment, `fresh`. At the end of a step, what survives of it is stored, and several neighbours of like size
+become one (`tiers.py`); large segments are left alone. Where more than half of all rows are dead, segments that mostly
+are get rewritten; until then a segment stays as it is: rows whose time passes leave together, and with the last of them
+it is gone, never written again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, mix
 from penstock.runtime.state.key_index import refuse_more, spread
 from penstock.runtime.state.segment import MERGE_BELOW, Segment
+from penstock.runtime.state.tiers import to_merge
 
 _COPIED = 4
 """So many values are copied in a row in the time in which one is picked out by its place."""
@@ -336,14 +338,17 @@ class Synopsis:
         if fresh is not None:
             fresh.narrow(self.columns)
             self.has_fresh = False
+        living = self.live
+        # What is dead of the batch is not stored in any case.
+        stored = sum(s.live if s is fresh else len(s) for s in self.segments if s.live)
         kept: list[Segment] = []
         for segment in self.segments:
-            if segment.live * 2 > len(segment):
+            if segment.live and (segment.live * 2 > len(segment) or segment is fresh or stored <= 2 * living):
                 kept.append(segment)
                 continue
             self._drop(segment)
             if segment.live:
-                kept.append(segment if segment is fresh else Segment.merged([segment]))
+                kept.append(Segment.merged([segment]))
         self.segments = []
         for segment in kept:
             self.segments.append(segment)
@@ -360,12 +365,10 @@ class Synopsis:
         self.rebase()
 
     def _merge_tail(self) -> None:
-        while len(self.segments) > 1:
-            pair = self.segments[-2:]
-            if max(s.live for s in pair) >= MERGE_BELOW or pair[0].live > 2 * pair[1].live:
-                break
-            self._drop(*pair)
-            self.segments[-2:] = [Segment.merged(pair)]
+        while count := to_merge([s.live for s in self.segments], MERGE_BELOW):
+            last = self.segments[-count:]
+            self._drop(*last)
+            self.segments[-count:] = [Segment.merged(last)]
 
     def _drop(self, *segments: Segment) -> None:
         self.gone += [segment.name for segment in segments if segment.name is not None]

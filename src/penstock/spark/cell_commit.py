@@ -69,7 +69,7 @@ class Committed:
 
     def written(self) -> bytes:
         """The entry that says it."""
-        files = {entry: [file.name, file.size, file.checksum] for entry, file in self.files.items()}
+        files = {entry: [file.name, file.size, file.checksum, file.expanded] for entry, file in self.files.items()}
         sizes = [[name, len(data)] for name, data in self.small.items()]
         told = [self.number, self.tag, self.identity, self.seconds, self.block, self.stage]
         head = json.dumps([*told, files, self.dropped, self.in_store, self.run, sizes, self.least]).encode()

@@ -70,16 +70,16 @@ def placed(
         else:
             put[name] = data
     if among is not None:
+        if among.copies is not None:
+            among.copies.remove(name for since, name in dropped if since == number)
         among.remove(name for since, name in dropped if since <= number - among.kept)
         dropped = [(since, name) for since, name in dropped if since > number - among.kept]
     return EntryPlaces(Changes(put, tuple(delete)), small, files, tuple(dropped))
 
 
-def whole_store(
-    entries: Mapping[str, Any], committed: Committed, among: SegmentFiles | None, *, are_known: bool = False
-) -> dict[str, Any]:
-    """All entries of a cell, of which Spark's store has these; of files that `are_known` only the size is looked at."""
+def whole_store(entries: Mapping[str, Any], committed: Committed, among: SegmentFiles | None) -> dict[str, Any]:
+    """All entries of a cell, of which Spark's store has these."""
     if committed.files and among is None:
         raise damaged("its state lies in files, and it is not known where")
-    files = {} if among is None else {n: among.read(file, is_known=are_known) for n, file in committed.files.items()}
+    files = {} if among is None else {n: among.read(file) for n, file in committed.files.items()}
     return {**entries, **committed.small, **files}

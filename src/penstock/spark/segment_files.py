@@ -11,10 +11,11 @@ batch needs no more is kept for as many batches as Spark keeps versions of its o
 of them; then the cell removes it, and so it does, when it next starts, with files of attempts that came to nothing. A
 file that is missing or damaged is told (size and checksum are in the commit), never passed over.
 
-The same files are what a worker maps into its memory when it is handed a cell, so the warm cache (`cache.py`) holds
-none of them. Not here: entries that change, or are small; state of queries whose checkpoint Penstock does not know
-(`penstock.stream`, `adopt`), or lies on another file system: that is Spark's store's, as a whole. A checkpoint that was
-moved there is read all the same.
+A file is compressed: half as many bytes of random identities as text, far fewer of what repeats, at over a gigabyte a
+second. A worker maps a copy that is not (`segment_copies.py`), so the warm cache (`cache.py`) holds none of them. Not
+here: entries that change, or are small; state of queries whose checkpoint Penstock does not know (`penstock.stream`,
+`adopt`), or lies on another file system: that is Spark's store's, as a whole. A checkpoint that was moved there is read
+all the same.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import DataError, UsageError
-from penstock.runtime.state.store import SEGMENT
+from penstock.runtime.state.store import SEGMENT, compressed, expanded
+from penstock.spark.segment_copies import SegmentCopies
 from penstock.spark.worker_files import MAKE_ROOM, WorkerFolder
 
 SETTING = "penstock.segments"
@@ -52,6 +54,8 @@ class SegmentFile:
     name: str
     size: int
     checksum: int
+    expanded: int | None = None
+    """The bytes that it holds; None of a file of before files were compressed."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class SegmentFiles:
     """For how many batches a file stays that is not needed any more."""
     least: int = LEAST_BYTES
     """Bytes from which on a segment becomes a file, as this run was told."""
+    copies: SegmentCopies | None = None
+    """What workers of a running query map."""
 
     def takes(self, entry: str, data: Any, least: int) -> bool:
         """Whether an entry becomes a file, where one of so many bytes does."""
@@ -71,10 +77,10 @@ class SegmentFiles:
     def write(self, owner: str, batch: int, data: bytes) -> SegmentFile:
         """Write a segment that a cell has made in that batch."""
         name = f"{_beginning(owner)}{batch:09d}-{uuid.uuid4().hex}{_ENDING}"
-        path = Path(self.folder.root) / name
+        path, packed = Path(self.folder.root) / name, compressed(data)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            path.write_bytes(packed)
         except OSError as error:
             with suppress(OSError):
                 path.unlink()
@@ -83,10 +89,31 @@ class SegmentFiles:
                 detail=error.strerror or str(error),
                 hint=MAKE_ROOM,
             ) from error
-        return SegmentFile(name, len(data), zlib.crc32(data))
+        if self.copies is not None:
+            self.copies.add(name, data)
+        return SegmentFile(name, len(packed), zlib.crc32(packed), len(data))
 
-    def read(self, file: SegmentFile, *, is_known: bool = False) -> Any:
-        """What a file holds; of one that `is_known` only the size is looked at."""
+    def read(self, file: SegmentFile) -> Any:
+        """What a file holds: a copy of it, which is made where this host has none and wants one."""
+        if (copy := self.copy(file)) is not None:
+            return copy
+        data = self._checked(file)
+        if file.expanded is None:
+            return data
+        data = expanded(data)
+        if self.copies is not None:
+            self.copies.add(file.name, data)
+        copy = self.copy(file)
+        return data if copy is None else copy
+
+    def copy(self, file: SegmentFile) -> Any | None:
+        """The copy of a file that this host has, or None."""
+        if self.copies is None or file.expanded is None:
+            return None
+        return self.copies.mapped(file.name, file.expanded)
+
+    def _checked(self, file: SegmentFile) -> Any:
+        """The bytes of a file, which must be those that were written."""
         try:
             if self.folder.settings is None:
                 with pa.memory_map(str(Path(self.folder.root) / file.name)) as mapped:
@@ -95,7 +122,7 @@ class SegmentFiles:
                 data = pa.py_buffer(self.folder.read(file.name))
         except OSError as error:
             raise damaged(f"{self.folder.root}/{file.name}: {error.strerror or error}") from error
-        if data.size != file.size or (not is_known and zlib.crc32(data) != file.checksum):
+        if data.size != file.size or zlib.crc32(data) != file.checksum:
             raise damaged(f"{self.folder.root}/{file.name} does not hold what was written")
         return data
 
@@ -116,6 +143,11 @@ class SegmentFiles:
             if path.name not in known and then.isdigit() and int(then) < batch - self.kept:
                 with suppress(OSError):
                     path.unlink()
+
+    def sweep_copies(self, owner: str, named: Iterable[str]) -> None:
+        """Remove this host's copies of files that a cell needs no more: another host has had it since."""
+        if self.copies is not None:
+            self.copies.sweep(_beginning(owner), named)
 
 
 def of_cells_gone(names: Iterable[str], keys: Iterable[int]) -> list[str]:

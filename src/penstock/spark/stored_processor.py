@@ -25,6 +25,7 @@ from penstock.spark.cache import WarmCache
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import CELLS
 from penstock.spark.entry_places import placed, whole_store
+from penstock.spark.segment_copies import SegmentCopies
 from penstock.spark.segment_files import LEAST_BYTES, SegmentFile, SegmentFiles
 from penstock.spark.stored_entries import StoredEntries
 from penstock.spark.worker import settle
@@ -68,7 +69,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         dealt_anew: WorkerFolder | None = None,
         segments: SegmentFiles | None = None,
     ) -> None:
-        self.segments = segments
+        self.segments = None if segments is None else replace(segments, copies=SegmentCopies(run))
         """Where large segments lie; None where all is in Spark's store."""
         self.plan_text = plan
         self.identity = identity
@@ -117,13 +118,16 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
 
     def _entries(self, key: int, committed: Committed) -> Entries:
         """What a commit left: from the host's cache if it has that, else from Spark's store."""
-        is_ours, host = committed.run == self.run, WarmCache(self.run, self._owner(key))
-        if not is_ours and self.segments is not None:
-            named = (*(file.name for file in committed.files.values()), *(name for _, name in committed.dropped))
-            self.segments.sweep(self._part(key), committed.number, named)
+        host = WarmCache(self.run, self._owner(key))
+        if self.segments is not None:
+            named = [file.name for file in committed.files.values()]
+            self.segments.sweep_copies(self._part(key), named)
+            if committed.run != self.run:
+                named += [name for _, name in committed.dropped]
+                self.segments.sweep(self._part(key), committed.number, named)
         warm: Entries | None = {} if not committed.in_store else host.load(committed.in_store)
         if warm is not None:
-            return whole_store(warm, committed, self.segments, are_known=is_ours)
+            return whole_store(warm, committed, self.segments)
         entries = {
             name[0]: value[0]
             for name, value in self.entries.iterator()
@@ -166,10 +170,10 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
             del _LIVE[next(iter(_LIVE))]
 
     def _let_rest(self, cell: S, files: Mapping[str, SegmentFile], before: Mapping[str, SegmentFile]) -> None:
-        """Have a cell hold what it has just written to files there: what no result asks for is in nobody's memory."""
+        """Have a cell hold what it has just written where that is mapped: what nobody asks for is in no memory."""
         if self.segments is not None:
-            fresh = {name: file for name, file in files.items() if name not in before}
-            cell.rest_on({name: self.segments.read(file, is_known=True) for name, file in fresh.items()})
+            fresh = {name: self.segments.copy(file) for name, file in files.items() if name not in before}
+            cell.rest_on({name: copy for name, copy in fresh.items() if copy is not None})
 
     def _entry(self, name: str) -> Any:
         """One entry, read from the store when it is asked for."""

@@ -46,8 +46,11 @@ def test_a_file_is_small_and_its_copy_is_what_was_written(root: Path, files: Seg
 def test_who_finds_none_makes_one(root: Path, files: SegmentFiles) -> None:
     """On another host, or after a restart; one that is not whole is not taken."""
     file = files.write("cell-1", 3, ROWS)
-    for damage in (lambda path: path.unlink(), lambda path: path.write_bytes(ROWS[:-1])):
-        damage(root / "run" / "segments" / file.name)
+    (root / "run" / "segments" / file.name).unlink()
+    assert bytes(files.read(file)) == ROWS
+    assert copies(root) == [file.name]
+    for left in (b"", ROWS[:-1]):
+        (root / "run" / "segments" / file.name).write_bytes(left)
         assert files.copy(file) is None
         assert bytes(files.read(file)) == ROWS
         assert files.copy(file) is not None

@@ -90,7 +90,9 @@ class Cell(Component):
                     *hidden_columns(plan, s.alias),
                     *seen_columns(plan, s.alias),
                     *((BUCKET,) if s.merge is not None else ()),
-                )
+                ),
+                # What is over a budget is reckoned row by row, as if each were stored by itself.
+                encodes=plan.evict is None,
             )
             for s in plan.sources
         }

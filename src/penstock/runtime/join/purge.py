@@ -33,6 +33,7 @@ from penstock.runtime.join.expansion import Expansion
 from penstock.runtime.join.purged import IN_NO_RESULT, Asking, Purged, together
 from penstock.runtime.match.key_matching import Keyed, about_distinct
 from penstock.runtime.match.matching import Matcher, PartTies
+from penstock.runtime.match.met_before import MetBefore
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.marks import LEFT
@@ -66,7 +67,8 @@ class Purge(Component):
         self.aliases = node.aliases
         self.components = node.block.components
         self.is_root = node is plan.tree.root
-        self.matcher = matcher
+        # A row that only seems to agree with a stored one stays for it: more than must, never less.
+        self.matcher = Matcher(matcher.plan, matcher.synopses, matcher.retained, by_hash=True)
         self.synopses = matcher.synopses
         self.closing = closing
         self.windows = windows
@@ -82,6 +84,7 @@ class Purge(Component):
         self.sources = [plan.by_alias[alias] for alias in self.aliases]
         self._closed: dict[tuple[str, str], Ints] = {}
         """By both, the rows of a stream for which another is closed; while the rule is asked, no more are."""
+        self._met = MetBefore(self.matcher)
         self.stars = self._are_stars()
         self.timed = {id(tree) for trees in self._all_trees.values() for tree in trees if self._goes_by_time(tree)}
 
@@ -190,9 +193,11 @@ class Purge(Component):
     def look_anew(self) -> None:
         """Forget what was found closed: promises were made, or rows came or left, since the rule was last asked."""
         self._closed = {}
+        self._met.forget()
 
     def useless(self, root: str, ids: Ints) -> Bools:
         """Which rows of a stream are useless by themselves; they are left where they are."""
+        self._met.forget()
         found: Bools = np.zeros(len(ids), np.bool_)
         for tree in self.trees[root]:
             found |= self._status(tree, root, ids)[1]
@@ -355,10 +360,14 @@ class Purge(Component):
             return np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
         implied = self.closing.implied(frozenset({alias}), child)
         done: Bools = np.ones(len(ids), np.bool_)
-        if not tree.children(child):
-            return ~self.matcher.meeting(alias, ids, child, implied), done
         dead: Bools = np.ones(len(ids), np.bool_)
-        for place, met in self.matcher.pieces({alias: ids}, child, ALL, implied):
+        if not tree.children(child):
+            if not (implied or self.matcher.predicates(frozenset({alias}), child)):
+                return ~self.matcher.meeting(alias, ids, child), done
+            for place, _ in self._met.pieces(alias, ids, child, implied):
+                dead[place] = False
+            return dead, done
+        for place, met in self._met.pieces(alias, ids, child, implied):
             rows = union([met])
             which = np.searchsorted(rows, met)
             row_dead, row_done = self._status(tree, child, rows)

@@ -54,8 +54,13 @@ class Met:
     """How often rows of the target had been killed when all of these were alive; -1 where some may have been dead."""
 
 
-def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str, most: int | None = None) -> tuple[Ints, Ints]:
+def match_keys(
+    source: Keyed, ids: Ints, target: Keyed, part: str, most: int | None = None, *, by_hash: bool = False
+) -> tuple[Ints, Ints]:
     """All (place in ids, living row of target) whose values agree; TooManyPairs where they are more than about `most`.
+
+    `by_hash` gives those whose hashes do: these, and one more in 2 to the 64. No value is looked at, so that texts are
+    not picked out of all that is stored. For who loses nothing by a pair that does not agree.
 
     A batch is asked for the same matches several times, by the join, the watches and the purge: what all fresh rows
     of a source meet is kept until the step ends, or the rows are numbered anew. Rows only die meanwhile, so it is
@@ -63,15 +68,18 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str, most: int | N
     """
     if not len(ids) or target.synopsis.size(part) == 0:
         return empty_ids(), empty_ids()
-    asked = (id(source.synopsis), source.synopsis.numbering, source.columns, part, target.columns)
+    asked: tuple[Any, ...] = (id(source.synopsis), source.synopsis.numbering, source.columns, part, target.columns)
     known: Met | None = target.synopsis.probes.get(asked)
-    if known is None and part == ALL:
+    if known is None and by_hash and not target.exact:
+        asked = (*asked, by_hash)
+        known = target.synopsis.probes.get(asked)
+    elif known is None and part == ALL:
         known = _from_both_sides(source, target)
         if known is not None:
             target.synopsis.probes[asked] = known
     deaths = target.synopsis.deaths
     if known is None or not (known.ids is ids or (ids[1:] > ids[:-1]).all()):
-        left, right = _look_up(source, ids, target, part, most)
+        left, right = _look_up(source, ids, target, part, most, by_hash=by_hash)
         if ids is source.synopsis.ids(FRESH):
             target.synopsis.probes[asked] = Met(ids, left, right, deaths)
         return left, right
@@ -81,21 +89,24 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str, most: int | N
         target.synopsis.probes[asked] = known
     if known.ids is ids:
         return known.left, known.right
-    left, right, others = _recalled(ids, known)
+    left, right, others = recalled(ids, known)
     if len(others):
-        more_left, more_right = _look_up(source, ids[others], target, part, most)
+        more_left, more_right = _look_up(source, ids[others], target, part, most, by_hash=by_hash)
         left, right = np.concatenate([left, others[more_left]]), np.concatenate([right, more_right])
     return left, right
 
 
-def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str, most: int | None) -> tuple[Ints, Ints]:
+def _look_up(
+    source: Keyed, ids: Ints, target: Keyed, part: str, most: int | None, *, by_hash: bool
+) -> tuple[Ints, Ints]:
     if target.exact:
         values = source.synopsis.codes(source.columns[0], ids)
         left, right = target.synopsis.probe_values(part, target.columns[0], values, most)
     else:
         left, right = target.synopsis.probe(part, target.columns, source.keys(ids), most)
-        keep = agree(source, ids[left], target, right)
-        left, right = left[keep], right[keep]
+        if not by_hash:
+            keep = agree(source, ids[left], target, right)
+            left, right = left[keep], right[keep]
     for keyed, rows in ((source, ids), (target, None)):
         missing = nulls(keyed.synopsis, keyed.columns, right if rows is None else rows[left])
         if missing is not None:
@@ -129,7 +140,7 @@ def _from_both_sides(source: Keyed, target: Keyed) -> Met | None:
     return Met(met.ids, np.concatenate([met.left, place[asked]]), right, -1)
 
 
-def meeting(source: Keyed, ids: Ints, target: Keyed) -> Bools:
+def meeting(source: Keyed, ids: Ints, target: Keyed, *, by_hash: bool = False) -> Bools:
     """Which of the rows, in ascending order, agree with some living row of target; what is known is not looked up."""
     if not len(ids) or target.synopsis.size(ALL) == 0:
         return np.zeros(len(ids), np.bool_)
@@ -145,15 +156,16 @@ def meeting(source: Keyed, ids: Ints, target: Keyed) -> Bools:
         met[back.right[_living(target, back.ids[back.left])]] = True
     others &= ~met
     unknown = ids[others[ids]]
-    met[unknown[meets(source, unknown, target, ALL)]] = True
+    met[unknown[meets(source, unknown, target, ALL, by_hash=by_hash)]] = True
     return met[ids]
 
 
-def meets(source: Keyed, ids: Ints, target: Keyed, part: str) -> Bools:
+def meets(source: Keyed, ids: Ints, target: Keyed, part: str, *, by_hash: bool = False) -> Bools:
     """Which of the rows agree with some living row of a part of target; a hot key's pairs are not made."""
     found: Bools = np.zeros(len(ids), np.bool_)
     try:
-        found[match_keys(source, ids, target, part, most_pairs(len(ids) + target.synopsis.size(part)))[0]] = True
+        most = most_pairs(len(ids) + target.synopsis.size(part))
+        found[match_keys(source, ids, target, part, most, by_hash=by_hash)[0]] = True
     except TooManyPairs:
         keys = keys_of(source, ids)
         found[match_keys(source, ids[keys.first], target, part)[0]] = True
@@ -213,7 +225,7 @@ def _living(keyed: Keyed, ids: Ints) -> Bools:
     return living
 
 
-def _recalled(ids: Ints, known: Met) -> tuple[Ints, Ints, Ints]:
+def recalled(ids: Ints, known: Met) -> tuple[Ints, Ints, Ints]:
     """What is known of some of the ids, each named once, as (place in ids, row met); and the places of the others."""
     first, last = known.ids[0], known.ids[-1]
     near = (ids >= first) & (ids <= last)
@@ -222,12 +234,12 @@ def _recalled(ids: Ints, known: Met) -> tuple[Ints, Ints, Ints]:
     reach = int(last - first) + 1
     is_known = np.zeros(reach, np.bool_)
     is_known[known.ids - first] = True
-    recalled: Bools = near if near.all() else near.copy()
-    recalled[near] = is_known[ids[near] - first]
+    asked: Bools = near if near.all() else near.copy()
+    asked[near] = is_known[ids[near] - first]
     place = np.full(reach, -1, np.int64)
-    place[ids[recalled] - first] = np.flatnonzero(recalled)
+    place[ids[asked] - first] = np.flatnonzero(asked)
     found = place[known.ids[known.left] - first]
-    return found[found >= 0], known.right[found >= 0], np.flatnonzero(~recalled)
+    return found[found >= 0], known.right[found >= 0], np.flatnonzero(~asked)
 
 
 def new_pairs(one: Keyed, other: Keyed) -> tuple[Ints, Ints]:

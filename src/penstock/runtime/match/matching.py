@@ -90,12 +90,21 @@ class Matcher:
     """Finds agreeing rows among the synopses of one cell.
 
     A tuple of a stream that is `retained` may be done here, and stored for rows that wait elsewhere: it meets nothing.
+    `by_hash` takes rows whose keys have one hash for rows that agree (`key_matching.match_keys`).
     """
 
-    def __init__(self, plan: Ties, synopses: Mapping[str, Synopsis], retained: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        plan: Ties,
+        synopses: Mapping[str, Synopsis],
+        retained: frozenset[str] = frozenset(),
+        *,
+        by_hash: bool = False,
+    ) -> None:
         self.plan = plan
         self.synopses = synopses
         self.retained = retained
+        self.by_hash = by_hash
 
     def shared_axes(self, bound: frozenset[str], target: str) -> tuple[tuple[str, str, str], ...]:
         """(bound alias, its column, target's column) for each key class that the target shares with the bound ones."""
@@ -151,7 +160,8 @@ class Matcher:
         predicates = self.predicates(bound, target) + implied
         if axes and target not in self.retained and not predicates:
             own, theirs = tuple(column for _, column, _ in axes), tuple(column for _, _, column in axes)
-            return meeting(Keyed(self.synopses[alias], own), ids, Keyed(self.synopses[target], theirs))
+            source, wanted = Keyed(self.synopses[alias], own), Keyed(self.synopses[target], theirs)
+            return meeting(source, ids, wanted, by_hash=self.by_hash)
         found: Bools = np.zeros(len(ids), np.bool_)
         for left, _ in self.pieces({alias: ids}, target, ALL, implied):
             found[left] = True
@@ -291,7 +301,7 @@ class Matcher:
             sides[holder] = (Keyed(self.synopses[holder], own), Keyed(synopsis, targets))
         if len(sides) == 1:
             ((holder, (source, wanted)),) = sides.items()
-            return match_keys(source, partial[holder], wanted, part, most)
+            return match_keys(source, partial[holder], wanted, part, most, by_hash=self.by_hash)
         keys = combine([self.synopses[holder].hashes(column, partial[holder]) for holder, column, _ in axes])
         left, right = synopsis.probe(part, tuple(own for _, _, own in axes), keys, most)
         for holder, (source, wanted) in sides.items():

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from penstock.runtime.columns.codes import Bools, Ints, codes, empty_ids, flat, is_plain, ticks
 from penstock.runtime.columns.hashing import Hashes, combine, hashes
+from penstock.runtime.state.encoding import encoded, held_bytes, one_run, plain, plain_table
 from penstock.runtime.state.key_index import KeyIndex, ValueIndex, is_dense
 
 _LOOKED_AT = 1024
@@ -31,7 +32,8 @@ class Segment:
     """Rows of one source."""
 
     def __init__(self, table: Any, arrival: Ints, batch: Ints, home: Bools, marks: dict[str, Bools]) -> None:
-        self.table = table.combine_chunks()
+        self.stored = table.combine_chunks()
+        """Its columns as they are held: of one that was saved, some may be dictionaries (`encoding.py`)."""
         self.arrival = arrival
         """The place of each row among all data rows of its stream, from 0."""
         self.batch = batch
@@ -56,9 +58,22 @@ class Segment:
         """The rows that still matter."""
         return np.arange(len(self)) if self.live == len(self) else np.flatnonzero(self.alive)
 
+    @property
+    def table(self) -> Any:
+        """Its columns, none of them encoded."""
+        return plain_table(self.stored)
+
+    @table.setter
+    def table(self, table: Any) -> None:
+        self.stored = table
+
     def column(self, name: str) -> Any:
         """The values of a column, as one Arrow array."""
-        return self._once(("arrow", name), lambda: flat(self.table.column(name)))
+        return self._once(("arrow", name), lambda: plain(self.stored.column(name)))
+
+    def pick(self, name: str, rows: Ints) -> Any:
+        """The values of some rows; a column that is encoded stays so."""
+        return plain(flat(self.stored.column(name)).take(pa.array(rows)))
 
     def codes(self, name: str) -> Ints:
         """The codes of a column of a coded type."""
@@ -174,16 +189,25 @@ class Segment:
         derived are not looked at: they may lie on a disk.
         """
         derived = {key: made for key, made in other._derived.items() if key[0] not in ("least count", *_POINTING)}
-        names = {name for key in derived for name in key[1:]} & set(self.table.column_names)
+        names = {name for key in derived for name in key[1:]} & set(self.stored.column_names)
         if len(self) != len(other) or (self.alive & ~other.alive).any():
             return
-        if all(self.table.column(name).equals(other.table.column(name)) for name in names):
+        if all(plain(self.stored.column(name)).equals(plain(other.stored.column(name))) for name in names):
             self._derived = derived
 
     def rest_on(self, table: Any, arrival: Ints, batch: Ints) -> None:
         """Hold the same values where these are: in a mapped file, of which only what is asked for is read."""
-        self.table, self.arrival, self.batch = table, arrival, batch
+        self.stored, self.arrival, self.batch = table, arrival, batch
         self._derived = {key: made for key, made in self._derived.items() if key[0] not in _POINTING}
+
+    def encode(self) -> None:
+        """Hold what repeats as it is stored."""
+        self.batch = one_run(self.batch)
+        for place, name in enumerate(self.stored.column_names):
+            column = self.stored.column(place)
+            if (found := encoded(column)) is not column:
+                self.stored = self.stored.set_column(place, name, found)
+                self._derived.pop(("arrow", name), None)
 
     def mask(self, name: str) -> Bools:
         """The rows that have a mark; none where rows of this kind cannot have it."""
@@ -200,17 +224,17 @@ class Segment:
     def replace(self, name: str, values: Any) -> None:
         """Give a column other values; only before the segment is first saved."""
         assert self.name is None
-        self.table = self.table.set_column(self.table.column_names.index(name), name, values)
+        self.stored = self.stored.set_column(self.stored.column_names.index(name), name, values)
         self._derived = {key: made for key, made in self._derived.items() if name not in key[1:]}
 
     def narrow(self, columns: tuple[str, ...]) -> None:
         """Let go of columns that only the running batch had a use for."""
-        self.table = self.table.select(list(columns))
+        self.stored = self.stored.select(list(columns))
 
     def nbytes(self) -> int:
         """The bytes of its columns and masks, what is derived left out."""
         counts = 0 if self.counts is None else self.counts.nbytes
-        own = int(self.table.nbytes) + self.arrival.nbytes + self.batch.nbytes + counts
+        own = int(self.stored.nbytes) + self.arrival.nbytes + held_bytes(self.batch) + counts
         return own + len(self) * (2 + len(self.marks))
 
     def under(self, marks: dict[str, Bools]) -> Segment:
@@ -222,7 +246,7 @@ class Segment:
     def taken(self, rows: Ints) -> Segment:
         """Some of the rows as a segment of their own."""
         marks = {name: mask[rows] for name, mask in self.marks.items()}
-        table = self.table.take(pa.array(rows))
+        table = plain_table(self.stored.take(pa.array(rows)))
         chosen = Segment(table, self.arrival[rows], self.batch[rows], self.home[rows], marks)
         chosen.counts = None if self.counts is None else self.counts[rows]
         return chosen
@@ -232,7 +256,7 @@ class Segment:
         """The living rows of neighbouring segments, in order of arrival, as one segment."""
         pairs = [(s, s.living() if s.live < len(s) else slice(None)) for s in segments]
         together = cls(
-            _stacked([(s.table, rows) for s, rows in pairs]),
+            _stacked([(s.stored, rows) for s, rows in pairs]),
             np.concatenate([s.arrival[k] for s, k in pairs]),
             np.concatenate([s.batch[k] for s, k in pairs]),
             np.concatenate([s.home[k] for s, k in pairs]),
@@ -252,7 +276,7 @@ def _stacked(pieces: list[tuple[Any, Any]]) -> Any:
             columns[name] = pa.array(np.concatenate([part.to_numpy()[rows] for part, rows in parts]))
         else:
             taken = [part if isinstance(rows, slice) else part.take(pa.array(rows)) for part, rows in parts]
-            columns[name] = pa.concat_arrays(taken)
+            columns[name] = pa.concat_arrays([plain(part) for part in taken])
     return pa.table(columns)
 
 

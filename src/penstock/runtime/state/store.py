@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from penstock.errors import DataError
 from penstock.runtime.columns.codes import flat
+from penstock.runtime.state.encoding import as_column, from_column
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import Synopsis
 
@@ -188,8 +189,10 @@ def write_synopsis(owner: str, synopsis: Synopsis, to: EntryWriter) -> int:
     for segment in synopsis.segments:
         if segment.name is None:
             segment.name = f"{owner}/{to.number():012d}"
+            if synopsis.encodes:
+                segment.encode()
             # Made anew, not appended to: a table that keeps no column has lost its number of rows.
-            columns = {name: segment.table.column(name) for name in segment.table.column_names}
+            columns = {name: segment.stored.column(name) for name in segment.stored.column_names}
             for name, values in ((_ARRIVAL, segment.arrival), (_BATCH, segment.batch), (_HOME, segment.home)):
                 columns[name] = _column(values)
             to.put[SEGMENT + segment.name] = to_ipc(pa.table(columns))
@@ -206,7 +209,7 @@ def write_synopsis(owner: str, synopsis: Synopsis, to: EntryWriter) -> int:
 def _column(values: Any) -> Any:
     """A numpy array as an Arrow array; numpy packs bits forty times as fast."""
     if values.dtype != np.bool_:
-        return pa.array(values)
+        return as_column(values)
     bits = pa.py_buffer(np.packbits(values, bitorder="little"))
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
 
@@ -236,7 +239,7 @@ def read_synopsis(owner: str, count: int, synopsis: Synopsis, source: EntryReade
 def _stored_columns(entry: Any) -> tuple[Any, Any, Any, Any]:
     """The columns of a segment; the place, the batch and the home of each row."""
     table, hidden = from_ipc(entry), [_ARRIVAL, _BATCH, _HOME]
-    arrival, batch, home = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
+    arrival, batch, home = (from_column(table.column(c)) for c in hidden)
     return table.drop_columns(hidden), arrival, batch, home
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, mix
+from penstock.runtime.state.encoding import plain
 from penstock.runtime.state.key_index import refuse_more, spread
 from penstock.runtime.state.segment import MERGE_BELOW, Segment
 from penstock.runtime.state.tiers import to_merge
@@ -35,8 +36,10 @@ OLD, FRESH, ALL = "old", "fresh", "all"
 class Synopsis:
     """The stored rows of one source."""
 
-    def __init__(self, columns: tuple[str, ...]) -> None:
+    def __init__(self, columns: tuple[str, ...], *, encodes: bool = False) -> None:
         self.columns = columns
+        self.encodes = encodes
+        """Whether columns that repeat are held as dictionaries once they are saved."""
         self.segments: list[Segment] = []
         self.has_fresh = False
         self._bases = [0]
@@ -171,10 +174,10 @@ class Synopsis:
     def arrow(self, name: str, ids: Ints) -> Any:
         """The values of a column as one Arrow array."""
         if len(self.segments) > 1 and self.rows <= _COPIED_VALUES * len(ids) and (ids[1:] < ids[:-1]).any():
-            return pa.concat_arrays([segment.column(name) for segment in self.segments]).take(pa.array(ids))
+            return pa.concat_arrays([plain(s.stored.column(name)) for s in self.segments]).take(pa.array(ids))
         pieces, places = [], []
         for segment, mine, rows in self.split(ids):
-            pieces.append(segment.column(name).take(pa.array(rows)))
+            pieces.append(segment.pick(name, rows))
             places.append(mine)
         if not pieces:
             return self.segments[0].column(name).slice(0, 0) if self.segments else pa.nulls(0)

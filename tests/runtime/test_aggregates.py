@@ -33,10 +33,13 @@ from penstock.plan.aggregate import AggregateColumn, Fold
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import GroupStage, given_name
+from penstock.runtime.group import count_along_tree
 from penstock.runtime.group.finals import final_values, sum_type
 from penstock.runtime.group.measures import column_names, from_columns, measured, numbers_of
 from penstock.runtime.group.numbering import Groups
 from penstock.runtime.group.numbering import grouped as numbered
+from penstock.runtime.match.delta_join import delta_join
+from penstock.testing import Run as InProcess
 from tests.measure import size
 from tests.runtime.aggregates import Run, aggregates_over, check_running, check_tumbling
 from tests.runtime.driving import Driver
@@ -84,6 +87,41 @@ def test_a_window_is_given_once_and_with_all_its_results(workload: Workload, see
     if isinstance(finding, Bounded) and not unkept_bounds(run.plan) and not [*grouping_obstacles(run.query)]:
         # From 1,000 on stand the rows that moved the streams on; groups of their times are not over yet.
         assert [group for group in there_are - given_out if not any(is_late(value) for value in group)] == []
+
+
+@settings(RANDOM, max_examples=EXAMPLES // 2)
+@given(workloads(most_sources=2).map(Workload.moved_on), SEEDS, st.booleans())
+def test_it_is_the_same_where_few_rows_meet_and_results_are_added_up(
+    workload: Workload, seed: int, windowed: bool
+) -> None:
+    one = grouped(workload, seed, windowed=windowed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(count_along_tree, "LEAST_FRESH", 1)
+        (check_tumbling if windowed else check_running)(Run(one.query, restarts=True), one)
+
+
+def test_few_are_met_or_many() -> None:
+    """Results are made where rows meet one each; where each meets many, they are not."""
+    streams = (
+        "CREATE STREAM a (k STRING, n BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts);"
+        "CREATE STREAM b (k STRING, n BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts);"
+    )
+    query = "SELECT a.n, count(*) AS c, sum(b.n) AS s FROM a JOIN b ON a.k = b.k AND a.ts = b.ts GROUP BY a.n;"
+    for keys, joins in ((1500, 1), (3, 0)):
+        run, made = InProcess(streams + query), list[Any]()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                count_along_tree, "delta_join", lambda *told, made=made: (made.append(told), delta_join(*told))[1]
+            )
+            times = pa.array([0] * 1500, pa.timestamp("us", "UTC"))
+            rows = pa.table(
+                {"k": [f"key {n % keys}" for n in range(1500)], "n": [n % 2 for n in range(1500)], "ts": times}
+            )
+            found = run.step({"a": rows, "b": rows}).rows
+        assert len(made) == joins
+        pairs = [(x, y) for x in range(1500) for y in ([x] if keys == 1500 else range(x % 3, 1500, 3))]
+        due = {n: (len(ys), sum(y % 2 for y in ys)) for n in (0, 1) for ys in [[y for x, y in pairs if x % 2 == n]]}
+        assert {row["n"]: (row["c"], row["s"]) for row in found.to_pylist()} == due
 
 
 def is_late(value: Any) -> bool:

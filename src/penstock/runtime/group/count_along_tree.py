@@ -8,6 +8,8 @@ costs what the rows met cost, and not how often they meet. Where an edge has con
 limit one column of the child, a band of event times above all, what lies in a range of it is looked up in running sums
 (`range_sums.py`); else the pairs of that edge are made, and only they.
 
+Where rows of two streams meet about one row each, nothing is gained by that: results are joined and then added up.
+
 Under [RANGE d] the plan may ask for `latest.py` instead. Where it has no tree, results are joined and then added up.
 So are the rows of outer joins and EXISTS, each when it is given: it is certain then, and is never taken back.
 
@@ -50,11 +52,17 @@ from penstock.runtime.match.delta_join import delta_join, passes
 from penstock.runtime.match.key_matching import Keyed, match_keys
 from penstock.runtime.match.key_ranges import limits
 from penstock.runtime.match.matching import Matcher, Partial
+from penstock.runtime.state.key_index import TooManyPairs
 from penstock.runtime.state.synopsis import FRESH
 
 _NO_COUNT = pa.array([], pa.int64())
 _EXACT = 3
 """The columns of an exact sum."""
+_TWO = 2
+LEAST_FRESH = 1000
+"""Rows of a batch from which on it is looked how many they meet."""
+_FEW_EACH = 2
+"""As many as a row may meet for that to be few."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ class CountAlongTree:
             bags = [
                 bag for start, parts in passes(self.plan.aliases, self.synopses) for bag in latest.added(start, parts)
             ]
-        elif self.aggregate.tree is None:
+        elif self.aggregate.tree is None or self._meets_few():
             found = delta_join(self.plan, self.matcher, clock, across, self.plan.tree.root.asked)
             bags = [self._of_results(partial) for partial in found]
         else:
@@ -102,6 +110,29 @@ class CountAlongTree:
                     _, bag = self._below(start, fresh, None, parts)
                     bags.append(bag.owned(np.zeros(len(bag), np.int64)))
         return self._added_up(bags)
+
+    def _meets_few(self) -> bool:
+        """Whether rows of two streams meet one row or so: results made and added up cost less than groups of rows.
+
+        What is looked up for that is kept for the join that follows.
+        """
+        if len(self.plan.aliases) != _TWO or not self.plan.inner:
+            return False
+        fresh = sum(self.synopses[alias].size(FRESH) for alias in self.plan.aliases)
+        return fresh >= LEAST_FRESH and all(
+            self._meets_about_one(start, parts) for start, parts in passes(self.plan.aliases, self.synopses)
+        )
+
+    def _meets_about_one(self, start: str, parts: Mapping[str, str]) -> bool:
+        ((other, part),) = parts.items()
+        axes, ids = self.matcher.shared_axes(frozenset({start}), other), self.synopses[start].ids(FRESH)
+        if not axes:
+            return False
+        own, theirs = (Keyed(self.synopses[a], tuple(t[n] for t in axes)) for n, a in ((1, start), (2, other)))
+        try:
+            return len(match_keys(own, ids, theirs, part, _FEW_EACH * len(ids))[0]) <= _FEW_EACH * len(ids)
+        except TooManyPairs:
+            return False
 
     def of_results(self, partials: list[Partial], beside: Any = None) -> Any:
         """The same of results that are known, and of what was added `beside` them.

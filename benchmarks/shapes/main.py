@@ -34,7 +34,6 @@ def main(arguments: Sequence[str]) -> int:
     """Run the shapes; 0 if all answers agree and, at full size, every aim is reached."""
     given = _parser().parse_args(arguments)
     need_java()
-    systems = (PENSTOCK, DEFAULT) if given.quick or given.without_rocksdb else (PENSTOCK, DEFAULT, ROCKSDB)
     heap = "2g" if given.quick else "8g"
     began = time.perf_counter()
 
@@ -50,6 +49,7 @@ def main(arguments: Sequence[str]) -> int:
             size = _size(given, shape)
             # What stands of large batches does not fit the heap that is enough for the others.
             room = "14g" if shape.large and not given.quick else heap
+            systems = (PENSTOCK, DEFAULT, *((ROCKSDB,) if _is_beside_rocksdb(given, name) else ()))
             found.append((size, measure(name, size, home / name, systems, heap=room, say=say)))
     finally:
         if given.keep is None:
@@ -62,6 +62,12 @@ def main(arguments: Sequence[str]) -> int:
         write_docs(PAGE, lines, MARK)
     is_full = all(size in (FULL, SMALL, LARGE) for size, _ in found)
     return 1 if not all_agree(found) or (is_full and short(found)) else 0
+
+
+def _is_beside_rocksdb(given: argparse.Namespace, name: str) -> bool:
+    if given.quick or given.without_rocksdb:
+        return False
+    return not given.rocksdb or name in given.rocksdb
 
 
 def _size(given: argparse.Namespace, shape: Shape) -> Size:
@@ -147,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=int, metavar="N", help="rows of all streams together; shown, not judged")
     parser.add_argument("--batches", type=int, metavar="N", help="in so many batches; shown, not judged")
     parser.add_argument("--without-rocksdb", action="store_true", help="beside Spark's default store alone")
+    parser.add_argument("--rocksdb", action="append", choices=list(SHAPES), help="beside RocksDB in these shapes alone")
     parser.add_argument("--json", type=Path, default=BUILD / "shapes.json", metavar="FILE", help="where figures go")
     parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work in this folder, and leave it")

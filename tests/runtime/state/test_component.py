@@ -272,6 +272,7 @@ OF_THE_BATCH = {
     "JoinTree._passed",  # It asks about all rows that a window has passed, once more.
     "JoinTree._purged",
     "JoinTree.unsure",
+    "MetBefore._known",
     "PunctuatedWatch._noted",
     "Purge._closed",
     "Ranking._messages",

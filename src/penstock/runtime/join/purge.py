@@ -67,8 +67,9 @@ class Purge(Component):
         self.aliases = node.aliases
         self.components = node.block.components
         self.is_root = node is plan.tree.root
-        # A row that only seems to agree with a stored one stays for it: more than must, never less.
-        self.matcher = Matcher(matcher.plan, matcher.synopses, matcher.retained, by_hash=True)
+        self.matcher = matcher
+        self.alike = Matcher(matcher.plan, matcher.synopses, matcher.retained, by_hash=True)
+        """Who agrees, and who only seems to: a row that stays for such a one stays longer than it must, no shorter."""
         self.synopses = matcher.synopses
         self.closing = closing
         self.windows = windows
@@ -84,7 +85,7 @@ class Purge(Component):
         self.sources = [plan.by_alias[alias] for alias in self.aliases]
         self._closed: dict[tuple[str, str], Ints] = {}
         """By both, the rows of a stream for which another is closed; while the rule is asked, no more are."""
-        self._met = MetBefore(self.matcher)
+        self._met = MetBefore(self.alike)
         self.stars = self._are_stars()
         self.timed = {id(tree) for trees in self._all_trees.values() for tree in trees if self._goes_by_time(tree)}
 
@@ -297,7 +298,7 @@ class Purge(Component):
         if len(axes) == 1 and not implied and not self.matcher.predicates(bound, other):
             # One row of each key finds all that they meet: many rows of one key would find the same ones many times.
             ids = ids[about_distinct(Keyed(self.synopses[alias], (axes[0][1],)), ids)]
-        return union([union([met]) for _, met in self.matcher.pieces({alias: ids}, other, ALL, implied)])
+        return union([union([met]) for _, met in self.alike.pieces({alias: ids}, other, ALL, implied)])
 
     def _stirred_anyhow(self, root: str, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
         """The rows of the root that a row which changed or left may stand with, by whatever path they meet."""
@@ -363,7 +364,7 @@ class Purge(Component):
         dead: Bools = np.ones(len(ids), np.bool_)
         if not tree.children(child):
             if not (implied or self.matcher.predicates(frozenset({alias}), child)):
-                return ~self.matcher.meeting(alias, ids, child), done
+                return ~self.alike.meeting(alias, ids, child), done
             for place, _ in self._met.pieces(alias, ids, child, implied):
                 dead[place] = False
             return dead, done

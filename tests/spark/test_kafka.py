@@ -101,6 +101,27 @@ def test_partitions_are_parts_and_rows_come_and_go_as_records(bench: Bench, brok
 
 
 @pytest.mark.thorough
+def test_a_catch_up_of_partitions_whose_records_begin_apart_breaks_nothing(
+    bench: Bench, broker: Broker, client: Client
+) -> None:
+    """Of two hours' records one partition has all and the other the last: both speak in every batch, far apart."""
+    client.create("orders", 2)
+    client.create("payments", 1)
+    times = {n: n * 60 if n < 120 else 6000 + (n - 120) * 30 for n in range(160)}
+    client.send("orders", [(n // 120, None, order(n, second)) for n, second in times.items()])
+    in_time = sorted(times.items(), key=lambda one: one[1])
+    client.send("payments", [(0, None, payment(n, second + 5)) for n, second in in_time])
+    text = script(broker, TO_FILES, ", maxOffsetsPerTrigger '40'")
+    ran = bench.run(text.replace("EVENT TIME ts,", "EVENT TIME ts IDLE AFTER 10 MINUTES,"), unbounded=False)
+    assert ran.code == 0, ran.err
+    assert len(ran.batches) >= 4
+    assert all(not line["violations"] and not line["parts"]["orders"]["idle"] for line in ran.batches[:4])
+    assert given(bench) == Counter((n, n * 10) for n in times)
+    # Caught up, what is kept lies near the clocks.
+    assert ran.batches[-1]["state_tuples"]["p"] < 10
+
+
+@pytest.mark.thorough
 def test_a_job_that_reads_topics_is_adopted_as_it_is(bench: Bench, broker: Broker, client: Client) -> None:
     """Its records are parsed by Spark below the join; it goes on from its checkpoint where it left off."""
     spark = client.spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from pyspark.errors import PySparkException
 from penstock.errors import DataError
 from penstock.spark import run
 from penstock.spark.interrupts import Interrupt
+from penstock.spark.starts import Starts
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, rows
 
@@ -22,13 +24,20 @@ HASTE = RuntimeError("org.apache.spark.SparkException: Python worker failed to c
 class Handle:
     """A query of Spark's that ends with its first batch, or fails before."""
 
-    def __init__(self, failure: Exception | None = None) -> None:
+    def __init__(self, tell: Callable[[str], None], failure: Exception | None = None) -> None:
+        self.tell = tell
         self.failure = failure
         self.isActive = failure is None
         self.status = {"message": "Processing new data"}
 
     def exception(self) -> Exception | None:
         return self.failure
+
+    def awaitTermination(self, timeout: int) -> bool:  # noqa: ARG002, N802 - as Spark has it
+        self.tell("its name is free")
+        if self.failure is not None:
+            raise PySparkException(str(self.failure))
+        return True
 
 
 class Queries:
@@ -60,11 +69,11 @@ class Queries:
 
     def start(self, one: Any) -> None:
         one.starts += 1
-        one.handle = Handle(self.failures.pop() if self.failures else None)
+        one.handle = Handle(self.told.append, self.failures.pop() if self.failures else None)
         self.told.append(f"{one.query.name} starts")
 
     def go(self, cores: int) -> None:
-        run._watch(self.running, None, None, run._Starts(self.running, self.start, cores), Interrupt())
+        run._watch(self.running, None, None, Starts(self.running, self.start, cores), Interrupt())
 
 
 def test_the_end_is_told_to_queries_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +83,10 @@ def test_the_end_is_told_to_queries_in_turn(monkeypatch: pytest.MonkeyPatch) -> 
     assert queries.told == once
     queries.told.clear()
     run._end(queries.running, lambda: queries.go(cores=1))
-    assert queries.told == ["a is to end", "b is to end", *once, "a has ended", "b has ended"]
+    # Spark gives the name of a query back after it calls it inactive, and starts no second one of that name before.
+    to_end = [f"{name} is to end" for name in "ab"]
+    free = "its name is free"
+    assert queries.told == [to_end[0], free, to_end[1], free, *once, "a has ended", "b has ended"]
 
 
 def test_on_several_cores_they_start_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +100,7 @@ def test_a_query_for_which_no_worker_came_is_started_again_and_not_for_ever(monk
     queries = Queries(monkeypatch, "a")
     queries.failures = [HASTE] * 3
     queries.go(cores=1)
-    assert queries.told == ["a starts"] * 4 + ["a had a batch"]
+    assert queries.told == ["a starts", "its name is free"] * 3 + ["a starts", "a had a batch"]
     queries = Queries(monkeypatch, "a")
     queries.failures = [HASTE] * 4
     with pytest.raises(DataError, match="query a failed"):
@@ -99,7 +111,7 @@ def test_without_a_checkpoint_it_begins_again_only_before_its_first_batch(monkey
     queries = Queries(monkeypatch, "a", has_checkpoint=False)
     queries.failures = [HASTE]
     queries.go(cores=1)
-    assert queries.told == ["a starts"] * 2 + ["a had a batch"]
+    assert queries.told == ["a starts", "its name is free", "a starts", "a had a batch"]
     queries = Queries(monkeypatch, "a", has_checkpoint=False)
     queries.failures = [HASTE]
     queries.running[0].seen = 0
@@ -126,6 +138,7 @@ def test_it_goes_on_from_its_checkpoint(bench: Bench, monkeypatch: pytest.Monkey
                 isActive=False,
                 _jsq=query._jsq,
                 exception=lambda: HASTE,
+                awaitTermination=query.awaitTermination,
                 status=query.status,
                 stop=query.stop,
             )

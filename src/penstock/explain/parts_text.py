@@ -14,7 +14,8 @@ def parts_lines(stream: Stream) -> list[str]:
         return []
     idle = "one that falls silent holds its clock back"
     if stream.idle_after is not None:
-        idle = f"one that is more than {stream.idle_after} behind the latest of all does not hold its clock back"
+        far = f"more than {stream.idle_after} behind the latest of all"
+        idle = f"one that falls silent, {far}, does not hold its clock back"
     which = "the partitions of its topics" if stream.parts_by is None else f"by {quoted(stream.parts_by)}"
     return [f"{which}: in order within each, as far as the slowest; {idle}"]
 

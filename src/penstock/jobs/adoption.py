@@ -14,10 +14,10 @@ from penstock.frames.job_hints import NO_HINTS, JobHints
 from penstock.jobs.job_scripts import (
     adopted_source,
     lag_of,
+    obstacles,
     read_job,
     remembered_for_ever,
     require_known,
-    require_mode,
     script_in,
 )
 from penstock.jobs.verdicts import usual_fix
@@ -70,8 +70,7 @@ def put_together(
 
     With `read_as` its leaves are read by other plans.
     """
-    from penstock.spark.calendar_days import refuse_calendar_days  # noqa: PLC0415 - with Spark
-    from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415
+    from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415 - with Spark
     from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
     from penstock.spark.stream import assemble  # noqa: PLC0415
 
@@ -80,8 +79,8 @@ def put_together(
     endless = remembered_for_ever(read, chosen)
     if endless is not None and not allow_unbounded:
         raise UsageError(told(WhyOpen.REMEMBERED_FOR_EVER(endless)), hint="or allow_unbounded=True, as Spark does")
-    require_mode(chosen, mode)
-    refuse_calendar_days(read.session, chosen)
+    for obstacle in obstacles(read, chosen, mode):
+        raise obstacle
     try:
         plan = scripts.runnable_plan(chosen, check_query(chosen), allow_unbounded=allow_unbounded).over_batches
     except (NotSupportedYet, UsageError) as error:

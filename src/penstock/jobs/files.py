@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import PenstockError
-from penstock.jobs.job_scripts import require_known
 from penstock.jobs.verdicts import check
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ def check_file(path: Path, arguments: Sequence[str] = ()) -> JobReport:
 
     def ask(query: WouldStart) -> None:
         try:
-            require_known(query.mode)
-            verdicts.append(check(query.frame, query.name))
+            verdicts.append(check(query.frame, query.name, mode=query.mode))
         except PenstockError as error:
             unread.append((query.name if query.line is None else f"{path}:{query.line}: {query.name}", error))
 

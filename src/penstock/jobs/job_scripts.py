@@ -5,12 +5,13 @@ The plan is read in `spark/frames`; of a DataFrame that was adopted, that of the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from penstock import compile as scripts
 from penstock.analysis.answer_lag import answer_lag
-from penstock.errors import NotSupportedYet, ScriptErrors, UsageError
+from penstock.errors import NotSupportedYet, PenstockError, ScriptErrors, UsageError
 from penstock.explain.pyspark_code import script_code
 from penstock.frames.job_hints import NO_HINTS, JobHints
 from penstock.model.closed_groups import emits_once
@@ -91,8 +92,10 @@ def remembered_for_ever(read: ReadFrame, query: Query) -> tuple[str, ...] | None
     return next((one.columns for _, one in read.deduplications if not one.forgets), None)
 
 
-def require_frame_for(job: Script | DataFrame, hints: JobHints) -> None:
-    """Raise UsageError for hints that are given with a script."""
+def require_frame_for(job: Script | DataFrame, hints: JobHints, mode: str | None = None) -> None:
+    """Raise UsageError for hints or an output mode that are given with a script."""
+    if isinstance(job, Script) and mode is not None:
+        raise UsageError("mode is for a DataFrame", hint="of a script the sink says how it is written")
     if isinstance(job, Script) and hints:
         raise UsageError(f"{next(iter(hints))} is for a DataFrame", hint="a script has hints of its own: /*+ … */")
 
@@ -106,16 +109,31 @@ def require_known(mode: str) -> None:
         )
 
 
-def require_mode(query: Query, mode: str) -> None:
-    """Raise UsageError where Spark gives other rows of a group in that mode than Penstock does."""
+def obstacles(read: ReadFrame, query: Query, mode: str | None) -> Iterator[PenstockError]:
+    """Why `adopt` refuses what it could read, bounded or not; of one that is adopted the mode is None."""
+    from penstock.spark.calendar_days import calendar_obstacle  # noqa: PLC0415 - with Spark
+
+    found = (None if mode is None else mode_obstacle(query, mode.lower()), calendar_obstacle(read.session, query))
+    yield from (one for one in found if one is not None)
+    if times := read.event_times_below:
+        yield UsageError(
+            f"Spark does not start it: rows carry {' and '.join(times)} into what it keeps below the joins",
+            detail="MULTIPLE_EVENT_TIME_COLUMNS: each of these columns has a watermark",
+            hint="leave all but one of them out before dropDuplicates",
+        )
+
+
+def mode_obstacle(query: Query, mode: str) -> UsageError | None:
+    """What is said where Spark gives other rows of a group in that mode than Penstock does."""
     once = emits_once(query)
     if query.is_grouped and mode == "append" and not once:
-        raise UsageError(
+        return UsageError(
             "the groups of this query change, and no watermark closes them, so they cannot be appended",
             hint="group by a window of a column with a watermark as well, or adopt(…, mode='update')",
         )
     if query.is_grouped and mode == "update" and once:
-        raise UsageError(
+        return UsageError(
             "the groups of this query are closed by watermarks, and each is emitted once, when it is complete",
             hint="write it in append mode: adopt(…), and leave outputMode out",
         )
+    return None

@@ -17,7 +17,15 @@ from penstock.explain.block_text import of_all_blocks
 from penstock.explain.pyspark_code import fix_code
 from penstock.explain.shown import Explanation, ShownVerdict
 from penstock.frames.job_hints import JobHints
-from penstock.jobs.job_scripts import adopted_source, lag_of, read_job, require_frame_for, script_in
+from penstock.jobs.job_scripts import (
+    adopted_source,
+    lag_of,
+    obstacles,
+    read_job,
+    require_frame_for,
+    require_known,
+    script_in,
+)
 from penstock.model.query import Query
 from penstock.model.script import Script
 
@@ -29,17 +37,21 @@ if TYPE_CHECKING:
 _FROM_BEST = ("bounded", "undecided", "unbounded")
 
 
-def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[JobHints]) -> Verdict:
+def check(
+    job: Script | DataFrame, query: str | None = None, *, mode: str | None = None, **hints: Unpack[JobHints]
+) -> Verdict:
     """Is the state of a query bounded? Of a script, or of a streaming DataFrame as it stands in a PySpark job.
 
     The name of the query may be left out where a script has but one; of a DataFrame it is the name to call it by, and
-    budgets and other hints are those of `adopt`.
+    the output mode (`append` if it is left out), budgets and other hints are those of `adopt`. What `adopt` would
+    refuse is told in the notices.
     """
-    require_frame_for(job, hints)
+    require_frame_for(job, hints, mode)
     if isinstance(job, Script):
         return ShownVerdict.of(scripts.check(job, query), job, scripts.query_named(job, query))
     if not hasattr(job, "sparkSession"):
         scripts.query_named(job, query)  # type: ignore[arg-type]  # it says what was passed instead
+    require_known(mode := mode or "append")
     source = adopted_source(job)
     if source is not None:
         job, query, hints = source.frame, query or source.query, hints or source.hints
@@ -47,11 +59,15 @@ def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[Job
     asked = script_in(read, query)
     verdict = _with_job_fixes(_without_doubt(scripts.check(asked), read), read, hints)
     verdict = _with_own_state(verdict, read, asked.queries[0])
-    from penstock.spark.calendar_days import calendar_obstacle  # noqa: PLC0415 - with Spark
-
-    if (obstacle := calendar_obstacle(read.session, asked.queries[0])) is not None:
-        refused = f"penstock.adopt refuses it: {obstacle.message}; {obstacle.hint}"
-        verdict = replace(verdict, notices=(*verdict.notices, refused))
+    # One that is adopted was taken in the mode that it was adopted for, and is written in any.
+    found = obstacles(read, asked.queries[0], mode if source is None else None) if read.keeps_state else ()
+    told = [f"penstock.adopt refuses it: {one.message}; {one.hint}" for one in found]
+    if source is None and not told and (times := read.event_times):
+        told.append(
+            f"Spark does not start it as it stands: rows carry {' and '.join(times)}, each with a watermark, into one "
+            "state (MULTIPLE_EVENT_TIME_COLUMNS); penstock.adopt runs it"
+        )
+    verdict = replace(verdict, notices=(*verdict.notices, *told))
     return ShownVerdict.of(verdict, asked, asked.queries[0])
 
 

@@ -200,7 +200,8 @@ class Stream:
     parts_by: str | None = None
     """`PARTS BY column`: rows with one value of it are a part, and its order to other parts is nobody's."""
     idle_after: Span | None = None
-    """`EVENT TIME column IDLE AFTER d`: a part that far behind the latest of all no longer holds the clock back."""
+    """`EVENT TIME column IDLE AFTER d`: a part that is silent and that far behind the latest of all no longer
+    holds the clock back."""
     tables: tuple[TableJoin | Exploded, ...] = ()
     """What a query joins its rows with before they meet other streams."""
     origin: Stream | None = None

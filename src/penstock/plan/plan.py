@@ -96,7 +96,8 @@ class SourcePlan:
     parts: str | None = None
     """The column whose values are the parts of the stream, within each of which alone it keeps its order."""
     idle: int | None = None
-    """How many ticks behind the latest event time of all parts one no longer holds the clock back; None for never."""
+    """How many ticks behind the latest event time of all parts a silent one no longer holds the clock back; None for
+    never."""
 
     @property
     def is_hopeless(self) -> bool:

@@ -34,12 +34,6 @@ def calendar_obstacle(spark: SparkSession, query: Query) -> NotSupportedYet | No
     )
 
 
-def refuse_calendar_days(spark: SparkSession, query: Query) -> None:
-    """Refuse to run such a job."""
-    if (obstacle := calendar_obstacle(spark, query)) is not None:
-        raise obstacle
-
-
 def tell_calendar_days(spark: SparkSession, query: Query) -> None:
     """Tell of a script that its condition is not counted as Spark would."""
     found, zone = _by_calendar(query), _changing_zone(spark)

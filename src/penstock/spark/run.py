@@ -7,7 +7,6 @@ computed, and how, is none of its business.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -51,6 +50,7 @@ from penstock.spark.session import (
     start_session,
 )
 from penstock.spark.sinks import may_have, require_fit, require_own_folders
+from penstock.spark.starts import Starts, let_go
 from penstock.spark.stream import (
     AUDIT,
     NO_CELLS,
@@ -198,7 +198,7 @@ def _run(
                 one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
 
         def go() -> None:
-            starts = _Starts(running, start, spark.sparkContext.defaultParallelism)
+            starts = Starts(running, start, spark.sparkContext.defaultParallelism)
             _watch(running, metrics, follow, starts, interrupt)
 
         go()
@@ -229,7 +229,8 @@ def _end(running: Sequence[Running], go: Callable[[], None]) -> None:
     for one in ending:
         assert one.checkpoint is not None
         one.checkpoint.declare_end()
-        one.handle, one.starts = None, 0
+        let_go(one)
+        one.starts = 0
     go()
     for one in ending:
         assert one.checkpoint is not None
@@ -323,59 +324,10 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
 
 _HASTE = "Python worker failed to connect back"
 _MOST_STARTS = 4
-_LONGEST_BEGINNING = 60.0
-
-
-@dataclass(frozen=True)
-class _Beginning:
-    """When a query was started, and which batch of it was the last one then: --final starts each a second time."""
-
-    since: float
-    seen: int
-
-
-class _Starts:
-    """Starts queries, as many at a time as there are cores; the next once one of them has had its first batch.
-
-    Each starts Python processes of its own, for which Spark waits ten seconds and no longer: all at once, the queries
-    of a long script would be given up. One that was is started again, in its turn. A query that has nothing to read
-    yet has begun when it says so, and one that takes longer than a minute makes no other wait.
-    """
-
-    def __init__(self, running: Sequence[Running], start: Callable[[Running], None], cores: int) -> None:
-        self._waiting = deque(running)
-        self._beginning: list[tuple[Running, _Beginning]] = []
-        self._start = start
-        self._cores = max(1, cores)
-
-    @property
-    def are_done(self) -> bool:
-        """Whether every query was started."""
-        return not self._waiting
-
-    def again(self, one: Running) -> None:
-        """Let a query start once more, in its turn."""
-        self._beginning = [(other, at) for other, at in self._beginning if other is not one]
-        self._waiting.append(one)
-
-    def go_on(self) -> None:
-        """Start what may be started now."""
-        now = time.monotonic()
-        self._beginning = [(one, at) for one, at in self._beginning if not _has_begun(one, at, now)]
-        while self._waiting and len(self._beginning) < self._cores:
-            one = self._waiting.popleft()
-            self._start(one)
-            self._beginning.append((one, _Beginning(now, one.seen)))
-
-
-def _has_begun(one: Running, at: _Beginning, now: float) -> bool:
-    assert one.handle is not None
-    is_idle = one.handle.isActive and one.handle.status["message"].startswith("Waiting for")
-    return one.seen > at.seen or is_idle or not one.handle.isActive or now - at.since > _LONGEST_BEGINNING
 
 
 def _watch(
-    running: list[Running], metrics: TextIO | None, follow: Follower | None, starts: _Starts, interrupt: Interrupt
+    running: list[Running], metrics: TextIO | None, follow: Follower | None, starts: Starts, interrupt: Interrupt
 ) -> None:
     while True:
         interrupt.heed()
@@ -385,7 +337,7 @@ def _watch(
         for one in started:
             take_progress(one, metrics, follow)
             if one not in active and _failed_by_haste(one):
-                one.handle = None
+                let_go(one)
                 starts.again(one)
             else:
                 _raise_failure(one)

@@ -35,6 +35,31 @@ def test_an_idle_part_is_forgotten_unless_the_source_names_it() -> None:
     assert parts(run).names == ["0", "2"]
 
 
+def test_a_part_that_others_which_speak_have_not_passed_is_not_forgotten() -> None:
+    run = Run(SCRIPT)
+    run.step(rows((0, 0, "a"), (1, 8, "a"), (2, 9, "a")))
+    run.step(rows((0, 1, "b"), (2, 30, "b")))
+    assert parts(run).idle.tolist() == [False, True, False]
+    # Its order is still its own: below what it had reached, though the clock is at 1.
+    broken = run.step(rows((0, 2, "c"), (1, 5, "b"))).metrics["violations"]
+    assert broken == {"ORDERED BY v WITHIN 2 ON s": 1}
+    run.step(rows((0, 9, "d")))
+    run.step(rows((0, 10, "e")))
+    assert parts(run).names == ["0", "2"]
+
+
+def test_a_checkpoint_that_does_not_say_who_was_quiet_goes_on() -> None:
+    run = Run(SCRIPT)
+    run.step(rows((0, 0, "a"), (1, 0, "a")))
+    run.step(rows((1, 20, "b")))
+    kept = parts(run).known
+    fresh = Run(SCRIPT)
+    parts(fresh).known = kept.drop_columns(["quiet"])
+    assert parts(fresh).idle.tolist() == [False, False]
+    fresh.step(rows((1, 21, "c")))
+    assert parts(fresh).idle.tolist() == [True, False]
+
+
 def test_a_silent_part_is_idle_when_the_others_have_gone_on_since_it_was_named() -> None:
     run = Run(SCRIPT)
     run.step({}, {"s": [0, 1]})

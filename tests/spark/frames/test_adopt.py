@@ -309,6 +309,45 @@ def test_groups_in_update_mode(s: Streams) -> None:
         penstock.adopt(s.a.groupBy(F.window("ats", "4 seconds")).count(), mode="update")
 
 
+def notices(frame: DataFrame, mode: str | None = None) -> str:
+    """What is said beside a verdict of what does not run."""
+    verdict = penstock.check(frame, mode=mode)
+    return "; ".join(str(one) for one in verdict.notices if "refuses" in str(one) or "does not start" in str(one))
+
+
+def test_check_tells_of_the_mode_that_adopt_would_refuse(s: Streams) -> None:
+    windows, keys = s.a.groupBy(F.window("ats", "4 seconds")).count(), s.a.agg(F.count("*"))
+    for frame, taken, refused in ((windows, "append", "update"), (keys, "update", "append")):
+        assert penstock.check(frame, mode=taken).verdict == "bounded"
+        assert notices(frame, taken) == ""
+        penstock.adopt(frame, mode=taken)
+        with pytest.raises(UsageError) as told:
+            penstock.adopt(frame, mode=refused)
+        assert notices(frame, refused) == f"penstock.adopt refuses it: {told.value.message}; {told.value.hint}"
+    assert notices(windows) == ""
+    assert "emitted once" not in notices(penstock.adopt(windows), "update")
+    with pytest.raises(UsageError, match="not complete"):
+        penstock.check(windows, mode="complete")
+    with pytest.raises(UsageError, match="mode is for a DataFrame"):
+        penstock.check(penstock.parse("CREATE STREAM s (k INT); SELECT k FROM s;"), mode="update")
+
+
+def test_check_tells_of_what_spark_itself_does_not_start(s: Streams) -> None:
+    meets = F.expr("ak = ck AND cts BETWEEN ats AND ats + INTERVAL 2 SECONDS")
+    three = s.a.join(s.b, F.expr(NEAR)).join(s.c, meets)
+    assert "rows carry ats and bts" in notices(three)
+    assert notices(penstock.adopt(three)) == ""
+    # Nobody reads the second time after the first join: Spark leaves it out, and starts the query.
+    assert notices(s.a.join(s.b, F.expr(NEAR)).drop("bts").join(s.c, meets).select("ak", "cn")) == ""
+
+
+def test_several_watermarks_in_what_stays_spark_s_are_refused(s: Streams) -> None:
+    twice = s.a.withColumn("again", F.col("ats")).dropDuplicatesWithinWatermark(["ak"]).join(s.b, F.expr(NEAR))
+    with pytest.raises(UsageError, match="rows carry ats and again") as told:
+        penstock.adopt(twice)
+    assert notices(twice) == f"penstock.adopt refuses it: {told.value.message}; {told.value.hint}"
+
+
 def test_errors_of_sql_are_spark_s_own_after_a_check(spark: SparkSession, s: Streams) -> None:
     penstock.check(s.a.join(s.b, F.expr(NEAR)))
     with pytest.raises(AnalysisException):

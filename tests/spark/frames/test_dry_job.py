@@ -44,6 +44,9 @@ spark.streams.awaitAnyTermination()
 UNREAD = """
 a.groupBy("ak").count().writeStream.outputMode("complete").format("console").start()
 """
+REFUSED = """
+a.groupBy(F.window("ats", "1 hour")).count().writeStream.outputMode("update").format("console").start()
+"""
 
 
 def checked(bench: Bench, text: str, *options: str) -> tuple[int, str, str]:
@@ -77,9 +80,11 @@ def test_an_unbounded_job_and_its_json(bench: Bench) -> None:
     assert [q["verdict"] for q in json.loads(out)["queries"]] == ["bounded", "unbounded"]
 
 
-def test_a_query_that_cannot_be_read(bench: Bench) -> None:
-    code, _, err = checked(bench, BOUNDED + UNREAD)
+def test_a_query_that_cannot_be_read_and_one_that_would_not_be_adopted(bench: Bench) -> None:
+    code, out, err = checked(bench, BOUNDED + UNREAD + REFUSED)
     assert code == 2
+    assert "✓ query_3: BOUNDED" in out
+    assert "penstock.adopt refuses it: the groups of this query are closed by watermarks" in " ".join(out.split())
     place = f"job.py:{line_of(bench, 'outputMode')}: query_2"
     assert f"{place}: error: Penstock knows the output modes append and update, not complete" in err
 

@@ -2,12 +2,13 @@
 
 A part is known once its source names it or a row of it came. By ordered column its largest value is remembered, or, for
 an order in rows, the climbs that may still matter, as many as the widest k asks for. A part is **silent** until its
-first event time, and **idle** while its latest event time lies more than IDLE AFTER behind the latest of all parts;
-that of a silent one is held to be the latest of all as it was when the part was named, or when the first rows came.
+first event time. It is **idle** while its latest event time lies more than IDLE AFTER behind the latest of all parts
+and it brought nothing in the last batch in which its stream did: one that lags and speaks, as in a catch-up, is waited
+for. The latest of a silent one is held to be that of all as it was when the part was named, or the first rows came.
 
-An idle part that no source names is forgotten: whatever comes of it later starts at the clock of the stream like a part
-that is new, and that clock is past what the part had reached. So there are as many as the source names and as are not
-idle. Every cell is told the same, by the headers.
+An idle part that no source names is forgotten once all that are not idle are past what it had reached: whatever comes
+of it later starts at the clock of the stream like a part that is new, and that clock is no less. So there are as many
+as the source names, as are not idle, and as wait for one that lags. Every cell is told the same, by the headers.
 
 What the clocks are is for the watches to say (`promise/part_orders.py`).
 """
@@ -33,7 +34,7 @@ from penstock.runtime.state.queue import as_arrow, as_numpy
 NONE = int(INT64.min)
 """Stands for a value that is not there."""
 _WHOLE = re.compile(r"\d{1,18}")
-_NAME, _LATEST, _SILENT, _NAMED, _ROWS, _PEAK = "name", "latest", "silent", "named", "rows", "peak/"
+_NAME, _LATEST, _SILENT, _NAMED, _ROWS, _QUIET, _PEAK = "name", "latest", "silent", "named", "rows", "quiet", "peak/"
 
 
 class StreamParts(Component):
@@ -58,6 +59,8 @@ class StreamParts(Component):
         """The latest event time of each, where parts may be idle."""
         self.silent: Bools = np.zeros(0, np.bool_)
         self.named: Bools = np.zeros(0, np.bool_)
+        self.quiet: Bools = np.zeros(0, np.bool_)
+        """Which brought nothing in the last batch in which another did."""
         self.rows: Ints = np.zeros(0, np.int64)
         """The rows that came of each."""
         self.waited = 0
@@ -81,16 +84,18 @@ class StreamParts(Component):
         return len(self.names)
 
     def begin(self) -> None:
-        """Start a batch: forget parts that are idle and that nobody names."""
+        """Start a batch: forget parts that are idle, that nobody names and that the others have passed."""
         self.spoke, self.slowest = np.zeros(len(self), np.bool_), None
-        gone = self.idle & ~self.named
+        idle = self.idle
+        gone = idle & ~self.named
         if gone.any():
+            gone &= self.latest <= np.where(self.silent, NONE, self.latest)[~idle].min()
             self._keep(np.flatnonzero(~gone))
 
     def _keep(self, places: Ints) -> None:
         self.names = [self.names[place] for place in places.tolist()]
         self._place = {name: place for place, name in enumerate(self.names)}
-        for held in ("latest", "silent", "named", "rows", "spoke"):
+        for held in ("latest", "silent", "named", "quiet", "rows", "spoke"):
             setattr(self, held, getattr(self, held)[places])
         self.peaks = {column: peaks[places] for column, peaks in self.peaks.items()}
         self.climbs = {column: [climbs[p] for p in places.tolist()] for column, climbs in self.climbs.items()}
@@ -113,6 +118,7 @@ class StreamParts(Component):
             self.latest = np.append(self.latest, np.full(count, NONE))
             self.silent = np.append(self.silent, np.ones(count, np.bool_))
             self.named = np.append(self.named, np.zeros(count, np.bool_))
+            self.quiet = np.append(self.quiet, np.zeros(count, np.bool_))
             self.spoke = np.append(self.spoke, np.zeros(count, np.bool_))
             self.rows = np.append(self.rows, np.zeros(count, np.int64))
             for column, peaks in self.peaks.items():
@@ -155,7 +161,10 @@ class StreamParts(Component):
         self.rows[places] += np.array(parts.rows, np.int64)
 
     def settle(self) -> None:
-        """All rows of a batch are read: parts that nothing dates are dated."""
+        """All rows of a batch are read: parts that nothing dates are dated, and those that said nothing are quiet."""
+        # A batch of other streams' rows tells of no part that it could have spoken.
+        if self.spoke.any():
+            self.quiet = ~self.spoke
         top = self.top
         if top is not None:
             self.latest[self.latest == NONE] = top
@@ -183,7 +192,7 @@ class StreamParts(Component):
             return np.zeros(len(self), np.bool_)
         dated: Bools = self.latest != NONE
         idle: Bools = (top - np.where(dated, self.latest, top)) > self._idle // self._per_day
-        return idle & dated
+        return idle & dated & self.quiet
 
     @property
     def told(self) -> dict[str, int]:
@@ -204,7 +213,7 @@ class StreamParts(Component):
             return None
         columns = {_NAME: pa.array(self.names, pa.string())}
         told = {_LATEST: self.latest, _SILENT: self.silent, _NAMED: self.named, _ROWS: self.rows}
-        told |= {_PEAK + column: peaks for column, peaks in self.peaks.items()}
+        told |= {_QUIET: self.quiet} | {_PEAK + column: peaks for column, peaks in self.peaks.items()}
         return pa.table({**columns, **{name: pa.array(values) for name, values in told.items()}})
 
     @known.setter
@@ -218,6 +227,9 @@ class StreamParts(Component):
             return table.column(name).to_numpy().copy()
 
         self.latest, self.silent, self.named, self.rows = map(column, (_LATEST, _SILENT, _NAMED, _ROWS))
+        # A checkpoint from before it was kept tells of nobody: the next rows of the stream will.
+        is_kept = _QUIET in table.column_names
+        self.quiet = column(_QUIET) if is_kept else np.zeros(len(self), np.bool_)
         self.spoke = np.zeros(len(self), np.bool_)
         self.peaks = {name: column(_PEAK + name) for name in self.peaks}
         self.climbs = {name: [NO_CLIMBS] * len(self) for name in self.climbs}

@@ -6,8 +6,8 @@ least that a part closes, over all that are not idle: nothing below it comes of 
 widened, what it closes does.
 
 A part that first appears later starts at the clock, and so does one that was idle and speaks again: what either brings
-below it breaks the order as if a row of its own had been there. A part that was named and is silent holds the clock
-where it is; before there is one, nothing is closed.
+below it breaks the order as if a row of its own had been there. From then on the clock waits for it as for any other. A
+part that was named and is silent holds the clock where it is; before there is one, nothing is closed.
 
 A batch is one instant: clocks move when all its rows are in, so in which order parts are read in a batch matters
 nothing. The k of WITHIN AUTO is learned in time only.

@@ -23,6 +23,7 @@ from penstock.model.names import quoted
 from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, number_of, output
 from penstock.spark.frames.deduplicated_answers import clock_of, deduplicated, names_of_keys, without_watermarks
 from penstock.spark.frames.deduplications import Deduplication, deduplications
+from penstock.spark.frames.event_times import several_event_times
 from penstock.spark.frames.heartbeats import hidden_clock, with_heartbeats
 from penstock.spark.frames.kept_state import holds_state
 from penstock.spark.frames.plan_reader import PlanReader
@@ -68,6 +69,21 @@ class ReadFrame:
         found = deduplicated(self.job.path)
         clock = None if found is None else clock_of(found)
         return None if clock is None else dict(self.script.outputs).get(clock)
+
+    @property
+    def event_times(self) -> tuple[str, ...]:
+        """The watermarks that meet in one state of the job as it stands, so that Spark does not start it."""
+        return several_event_times(self.session, self.job.plan)
+
+    @property
+    def event_times_below(self) -> tuple[str, ...]:
+        """The watermarks that meet in a state which stays Spark's, below what is read."""
+        if not any(map(holds_state, self.job.leaves)):
+            return ()
+        plans = (
+            frame._jdf.queryExecution().analyzed() for frame in self.inputs(marked=self.deduplicated is None).values()
+        )
+        return next(filter(None, (several_event_times(self.session, plan) for plan in plans)), ())
 
     def usual_fixes(self) -> Iterator[JobFix]:
         """What a Spark user would change to bound it."""

@@ -48,6 +48,7 @@ from penstock.model.formats import meant
 from penstock.model.hints import Budget
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Follows, Ordered
+from penstock.model.shown_names import shown_names
 from penstock.model.simplify import simplified
 from penstock.model.spans import Auto
 from penstock.model.stream import Storage, Stream, TableJoin
@@ -87,6 +88,7 @@ def check_query(query: Query) -> Verdict:
         learned=tuple(dict.fromkeys(text for verdict in verdicts for text in verdict.learned)),
         blocks=tuple(blocks),
         unions=tuple(unions),
+        shown=shown_names(query),
     )
 
 

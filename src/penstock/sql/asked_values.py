@@ -194,7 +194,7 @@ class AskedValues:
         )
         if whole is None:
             return None
-        union = Union(tuple(Source(own, own.name, below=below) for below, own in members))
+        union = Union(tuple(Source(own, own.name, below=below) for below, own in members), of_cases=True)
         return union, replace(whole, is_nameless=True)
 
     def pruned(self, query: Query) -> Query:

@@ -33,6 +33,7 @@ from penstock.analysis.finding import (
     UnionFinding,
     Verdict,
 )
+from penstock.analysis.full_joins import compared_after_full_join
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
 from penstock.analysis.reasons import Because, BoundedBy, Notice, Reason, Told
@@ -124,7 +125,11 @@ def check_block(query: Query, *, is_alone: bool = True) -> Verdict:
         _purge(graph, found),
         rewrite,
         witness,
-        notices=(*_notices(query, graph), *_counting_notice(query, rewrite)),
+        notices=(
+            *_notices(query, graph),
+            *_counting_notice(query, rewrite),
+            *(compared_after_full_join(query) if verdict != "bounded" else ()),
+        ),
         finality=finality(simplified(query), graph),
         learned=() if rewrite.applies else tuple(dict.fromkeys((*graph.learned, *_learned_of(query, stage)))),
         graph=graph,

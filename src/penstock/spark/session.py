@@ -66,7 +66,11 @@ Each is there in 2 ms and not in 5 if the JVM does not start it by way of a help
 CHILDREN_OF_JVM = {_JVM_OPTIONS: _QUICK_CHILDREN}
 """What it sets of the JVM for every query."""
 
-FEW_ROWS_IN_JVM = {_JVM_OPTIONS: f"-XX:TieredStopAtLevel=1 -XX:+UseParallelGC {_QUICK_CHILDREN}".strip()}
+_FIRST_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""With the first compiler alone the JVM keeps room for a fifth of the code that it keeps room for else. A session of
+many deep queries filled that, and the JVM compiled nothing from then on.
+"""
+FEW_ROWS_IN_JVM = {_JVM_OPTIONS: f"{_FIRST_COMPILER} -XX:+UseParallelGC {_QUICK_CHILDREN}".strip()}
 """What it sets instead where the packer decodes every stream, so that the JVM moves few and large rows.
 
 Its second compiler then takes a core of a small machine for half a minute, and the code is no faster for it.

@@ -39,7 +39,7 @@ _FIRST_ROWS = (
     "WHERE rn <= 10 has the first of each window"
 )
 _UNSORTED = f"a stream has no end, so its results cannot be sorted: leave it out, or {_FIRST_ROWS}"
-_UNENDING = f"a stream has no end; {_FIRST_ROWS}"
+_UNENDING = f"a stream has no end: leave it out, or {_FIRST_ROWS}"
 _REFUSED_CLAUSES = (
     (("HAVING",), "it stands once, after GROUP BY"),
     (("ORDER", "BY"), _UNSORTED),

@@ -95,14 +95,14 @@ class TimedCellProcessor(CellProcessor):
         super().store(key, cell, *engine)
         self.spent["store"] = time.perf_counter() - began
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+    def step(self, key: int, rows: Iterator[Row]) -> Iterator[Row]:
         """See CellProcessor."""
         began = time.perf_counter()
-        given = list(super().handleInputRows(key, rows, timerValues))
+        given = list(super().step(key, rows))
         whole = time.perf_counter() - began
         self.spent["unpack"] = whole - sum(self.spent.values())
         for ending, told in (("jsonl", self.spent), ("phases", self.phases)):
-            with (Path(self.folder) / f"{key[0]}.{ending}").open("a", encoding="utf-8") as out:
+            with (Path(self.folder) / f"{key}.{ending}").open("a", encoding="utf-8") as out:
                 out.write(json.dumps(told) + "\n")
         self.spent = {}
         yield from given

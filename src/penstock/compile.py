@@ -17,7 +17,7 @@ from penstock.analysis.finding import Strategy, Verdict, each_block
 from penstock.analysis.fixes_of_nulls import fixes_of_nulls
 from penstock.analysis.fixes_together import fixes_together
 from penstock.analysis.near_in_time import near_in_time
-from penstock.analysis.reasons import Notice, Told
+from penstock.analysis.reasons import Notice, Reason, Told
 from penstock.analysis.writable_fixes import with_writable_fixes
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.extras import needing
@@ -74,7 +74,9 @@ def judged(query: Query) -> Verdict:
         return verdict
     verdict = with_writable_fixes(query, verdict)
     together = fixes_together(query, verdict) or fixes_of_nulls(query)
-    return replace(verdict, near=near_in_time(query, verdict), together=together)
+    # Where a stream may be absent its time is no bound of the others.
+    is_merged = any(isinstance(n, Reason) and n.kind is Notice.MERGED_COLUMN_COMPARED for n in verdict.notices)
+    return replace(verdict, near=None if is_merged else near_in_time(query, verdict), together=together)
 
 
 def plan(script: Script, query: str | None = None) -> Plan:

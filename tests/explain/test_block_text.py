@@ -24,7 +24,8 @@ def test_each_promise_stands_with_its_reason() -> None:
     lines = answer_lines(found)
     assert [line.partition(":")[0] for line in lines[:2]] == ["ORDERED BY t WITHIN FRONTIER", "PRIMARY KEY (k, t)"]
     assert all(": " in line for line in lines)
-    assert block_lines([found], Ink())[0].strip().startswith("blocks")
+    verdict = check_query(with_views(A + B, {"v": V}, "SELECT v.k FROM v").queries[0])
+    assert block_lines(verdict, Ink())[0].strip().startswith("blocks")
     (shown,) = block_objects([found])
     assert (shown["block"], shown["verdict"], shown["event_time"]) == ("v", "bounded", "t")
 

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.analysis.check import check_query
 from penstock.compile import parse
+from penstock.model.block_tree import blocks_below
 from penstock.model.clauses import Union
 from penstock.model.query import Query
 from penstock.sql import print_script
@@ -90,3 +91,9 @@ def test_windows_of_blocks_below_are_named_above(text: str) -> None:
 def test_cases_give_what_is_named_alone() -> None:
     query = _query(f"SELECT a.id FROM a WHERE a.v > 1 OR {_NEAR}")
     assert [[output.name for output in case.outputs] for case in _cases(query)] == [["a.id"], ["a.id"]]
+
+
+def test_a_query_that_several_cases_ask_is_one_block() -> None:
+    joined = "SELECT 1 FROM b JOIN c ON c.k = b.k AND c.ts = b.ts WHERE b.k = a.k AND b.ts BETWEEN a.ts AND a.ts + 3"
+    query = _query(f"SELECT a.id, EXISTS ({joined}) AS met FROM a")
+    assert [source.stream.name for source in blocks_below(query)] == ["subquery", "asked_1", "asked_2", "asked"]

@@ -33,6 +33,7 @@ from penstock.analysis.finding import (
     UnionFinding,
     Verdict,
 )
+from penstock.analysis.full_joins import compared_after_full_join
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
 from penstock.analysis.reasons import Because, BoundedBy, Notice, Reason, Told
@@ -48,6 +49,7 @@ from penstock.model.formats import meant
 from penstock.model.hints import Budget
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Follows, Ordered
+from penstock.model.shown_names import shown_names
 from penstock.model.simplify import simplified
 from penstock.model.spans import Auto
 from penstock.model.stream import Storage, Stream, TableJoin
@@ -87,6 +89,7 @@ def check_query(query: Query) -> Verdict:
         learned=tuple(dict.fromkeys(text for verdict in verdicts for text in verdict.learned)),
         blocks=tuple(blocks),
         unions=tuple(unions),
+        shown=shown_names(query),
     )
 
 
@@ -122,7 +125,11 @@ def check_block(query: Query, *, is_alone: bool = True) -> Verdict:
         _purge(graph, found),
         rewrite,
         witness,
-        notices=(*_notices(query, graph), *_counting_notice(query, rewrite)),
+        notices=(
+            *_notices(query, graph),
+            *_counting_notice(query, rewrite),
+            *(compared_after_full_join(query) if verdict != "bounded" else ()),
+        ),
         finality=finality(simplified(query), graph),
         learned=() if rewrite.applies else tuple(dict.fromkeys((*graph.learned, *_learned_of(query, stage)))),
         graph=graph,

@@ -19,6 +19,7 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.model.schemes import NamedTime, Scheme
+from penstock.model.shown_names import ShownNames
 from penstock.model.spans import Span
 from penstock.records import record
 
@@ -262,6 +263,8 @@ class Verdict:
     """The blocks below, each after those that it reads; `streams` and the analyses are then about the block on top."""
     unions: tuple[UnionFinding, ...] = ()
     """The streams that are the answers of several blocks."""
+    shown: ShownNames | None = field(default=None, compare=False, repr=False)
+    """What the pieces of its blocks are called, where it has some."""
     near: NearInTime | None = field(default=None, compare=False, repr=False)
     """What of time would bound it, if the question allows for that (`analysis/near_in_time.py`)."""
     by_hand: NearInTime | None = field(default=None, compare=False, repr=False)

@@ -245,6 +245,7 @@ class Notice(ReasonKind):
     TABLE_JOINED = auto()
     FORMAT_MISSPELT = auto()
     PLAIN_QUERY = auto()
+    MERGED_COLUMN_COMPARED = auto()
 
 
 class Final(ReasonKind):

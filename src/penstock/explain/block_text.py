@@ -6,10 +6,11 @@ answer stands with what makes it so; of an event time that has no clock above, w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.analysis.finding import BlockFinding, StateFinding, Verdict
+from penstock.analysis.finding import BlockFinding, Bounded, Finding, StateFinding, Verdict
 from penstock.explain.ink import Ink
 from penstock.explain.reason_words import each_told
 from penstock.model.names import quoted
@@ -20,21 +21,47 @@ def of_all_blocks(verdict: Verdict) -> Verdict:
     """The verdict with the state of every block in it; what else it says is of the first block that is not bounded."""
     if not verdict.blocks:
         return verdict
-    states = list(verdict.streams)
-    for block in verdict.blocks:
-        states += [StateFinding(s.stream, f"{block.name}.{s.alias}", s.finding) for s in block.verdict.streams]
+    states: dict[tuple[str, str], list[StateFinding]] = {}
+    for name, found in ((verdict.query, verdict), *((block.name, block.verdict) for block in verdict.blocks)):
+        for state in found.streams:
+            if (shown := shown_name(verdict, name, state.alias)) is not None:
+                states.setdefault((shown, state.stream), []).append(replace(state, alias=shown))
     each = [block.verdict for block in verdict.blocks]
     blamed = next((one for one in each if one.verdict == verdict.verdict != "bounded"), verdict)
     witness = next((one.witness for one in each if one.witness is not None), verdict.witness)
     return replace(
         verdict,
-        streams=tuple(states),
+        streams=tuple(state for of_one in states.values() for state in _apart(of_one)),
         memory=blamed.memory,
         witness=witness,
-        finality=tuple(reason for one in (*each, verdict) for reason in one.finality),
+        finality=tuple(dict.fromkeys(reason for one in (*each, verdict) for reason in one.finality)),
         notices=tuple(dict.fromkeys(notice for one in (verdict, *each) for notice in one.notices)),
         blocks=(),
     )
+
+
+def shown_name(verdict: Verdict, block: str, alias: str) -> str | None:
+    """What a piece of a block's state is called; None where it has no name that a user knows."""
+    return alias if verdict.shown is None else verdict.shown.of(block, alias)
+
+
+def block_title(verdict: Verdict, block: str) -> str:
+    """What a block is called over its plan."""
+    return f"block {block}" if verdict.shown is None else verdict.shown.title(block)
+
+
+def _apart(states: Sequence[StateFinding]) -> Sequence[StateFinding]:
+    """What is known of the state of one alias, in each case of its query; what is the same in several stands once."""
+    stored = [state for state in states if not (isinstance(state.finding, Bounded) and state.finding.rows == 0)]
+    found: dict[Finding, int] = Counter(state.finding for state in stored or states[:1])
+    return [replace(states[0], finding=_times(finding, count)) for finding, count in found.items()]
+
+
+def _times(finding: Finding, count: int) -> Finding:
+    """So many of the same."""
+    if isinstance(finding, Bounded) and finding.rows is not None:
+        return replace(finding, rows=count * finding.rows)
+    return finding
 
 
 def answer_lines(block: BlockFinding) -> list[str]:
@@ -49,9 +76,9 @@ def answer_lines(block: BlockFinding) -> list[str]:
     return lines
 
 
-def block_lines(blocks: Sequence[BlockFinding], ink: Ink) -> list[str]:
+def block_lines(verdict: Verdict, ink: Ink) -> list[str]:
     """For the report of `check`: what each block promises."""
-    told = [(block.name, answer_lines(block)) for block in blocks]
+    told = [(block_title(verdict, block.name).removeprefix("block "), answer_lines(block)) for block in verdict.blocks]
     shown = [(name, lines) for name, lines in told if lines]
     if not shown:
         return []

@@ -14,7 +14,7 @@ from penstock import __version__
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Bounded, StateFinding, Verdict, each_block
 from penstock.analysis.safe_plans import safe_plans
-from penstock.explain.block_text import answer_lines, of_all_blocks
+from penstock.explain.block_text import answer_lines, block_title, of_all_blocks
 from penstock.explain.counts_text import counts_items
 from penstock.explain.fix_text import (
     BUDGET,
@@ -103,7 +103,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield f'<p class="headline">{escape(says[:1].upper() + says[1:])}.</p>'
     yield from _states(verdict)
     parts = list(zip(each_block(query, of_top), plan.all_blocks, strict=True))
-    yield from _lives(parts, len(of_top.blocks) > 0)
+    yield from _lives(parts, of_top)
     yield from _fixes(of_top)
     if verdict.witness is not None:
         yield f"<h3>A growing input</h3>\n<p>{escape(told(verdict.witness.growth))}.</p>"
@@ -117,7 +117,8 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     for place, ((block, found), part) in enumerate(parts):
         below = blocks.get(part.query)
         if below is not None:
-            yield f"<h3>Block {escape(below.name)}</h3>\n<pre>{escape(print_query(block))}</pre>"
+            title = block_title(of_top, below.name)
+            yield f"<h3>{escape(title[:1].upper() + title[1:])}</h3>\n<pre>{escape(print_query(block))}</pre>"
         yield from _block(block, found, part, f"q{number}" if below is None else f"q{number}b{place}")
         if below is not None:
             yield f"<h3>What its answer promises</h3>\n{_list(answer_lines(below))}"
@@ -132,10 +133,10 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield "</section>"
 
 
-def _lives(parts: Sequence[tuple[tuple[Query, Verdict], Plan]], has_blocks: bool) -> Iterator[str]:
+def _lives(parts: Sequence[tuple[tuple[Query, Verdict], Plan]], verdict: Verdict) -> Iterator[str]:
     for (block, found), part in parts:
         if picture := lifespans(block, found):
-            of = f", in {escape(part.query)}" if has_blocks else ""
+            of = f", in {escape(block_title(verdict, part.query).removeprefix('block '))}" if verdict.blocks else ""
             yield f"<h3>How long a row is kept, and what it waits for{of}</h3>"
             yield from picture
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict, each_block
 from penstock.analysis.safe_plans import safe_plans
-from penstock.explain.block_text import answer_lines, of_all_blocks
+from penstock.explain.block_text import answer_lines, block_title, of_all_blocks
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.fix_text import fix_lines, numbered
@@ -56,9 +56,11 @@ def explain_report(
         blocks = zip(each_block(query, verdict), plan.all_blocks, strict=True)
         promised = {block.name: answer_lines(block) for block in verdict.blocks}
         for (block, found), of_block in blocks:
-            lines += _block(block, found, of_block, ink, title=of_block.query if verdict.blocks else None)
+            title = block_title(verdict, of_block.query)
+            lines += _block(block, found, of_block, ink, title=title if verdict.blocks else None)
             if told_above := promised.get(of_block.query):
-                lines += ["", f"  {ink.strong(f'the answer of {of_block.query}')}"]
+                whose = title.removeprefix("block ")
+                lines += ["", f"  {ink.strong(f'the answer of {whose}')}"]
                 lines += _item("promises", told_above, ink)
         if items := counts_items(query, verdict.rewrite, (seen or {}).get(query.name)):
             lines += ["", f"  {ink.strong('counts in place of the join')}"]
@@ -77,7 +79,7 @@ def explain_report(
 def _block(query: Query, verdict: Verdict, plan: Plan, ink: Ink, *, title: str | None) -> Iterator[str]:
     """The plan of one block, by its name if there are several."""
     if title is not None:
-        yield from ("", f"  {ink.strong(f'block {title}')}")
+        yield from ("", f"  {ink.strong(title)}")
         yield from (f"    {line}" for line in print_query(query).splitlines())
     graph = closings_of(as_run(query, verdict), verdict)
     if plan.rewriting is None:

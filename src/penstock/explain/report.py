@@ -45,11 +45,11 @@ def check_report(verdicts: Sequence[Verdict], ink: Ink, witness_rows: int | None
 
 def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None, first_fix: int = 1) -> list[str]:
     """The report on one query, all its blocks together; its fixes are numbered from `first_fix`."""
-    asked, blocks, verdict = verdict, verdict.blocks, of_all_blocks(verdict)
+    asked, verdict = verdict, of_all_blocks(verdict)
     lines = [*headline(verdict, ink), "", *state_lines(verdict, ink)]
     for part in (
         _reasons(verdict, ink, has_fix=bool(numbered([asked]))),
-        block_lines(blocks, ink),
+        block_lines(asked, ink),
         _witness(verdict.witness, ink, witness_rows),
         fix_lines(asked, first_fix, ink),
         _finality(verdict, ink),

@@ -280,6 +280,11 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "value will come; promise_rows in the metrics counts them"
     ),
     Notice.PLAIN_QUERY: "it needs no state: it runs as a plain query of Spark's, without a state store or a shuffle",
+    Notice.MERGED_COLUMN_COMPARED: (
+        "a FULL JOIN after another compares the {0:, } of whichever stream is there, which has no clock; where none "
+        "has NULL there or two rows of one {0:, }, SELECT {0:, }, max(x) AS x, … FROM (SELECT {0:, }, x, … FROM {1} "
+        "UNION ALL …) GROUP BY {0:, } is the same"
+    ),
     Notice.RENAMED: "columns of the answer whose names stood there already are called {:, }; AS gives them others",
     Final.UNMATCHED_WITH_NULLS: "a row of {} without a match in {} is emitted with NULLs once {:, or }",
     Final.UNMATCHED: "a row of {} without a match in {} is emitted once {:, or }",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.analysis.finding import Bounded, Verdict, each_block
+from penstock.analysis.finding import Bounded, StateFinding, Verdict, each_block
 from penstock.errors import DataError
 from penstock.explain.block_text import of_all_blocks
 from penstock.explain.closing_text import closed_once
@@ -22,6 +22,7 @@ from penstock.explain.plan_text import promise_lines, purge_lines
 from penstock.explain.reason_words import told
 from penstock.explain.report import headline
 from penstock.model.query import Query
+from penstock.model.shown_names import shown_names
 from penstock.plan.plan import Plan
 from penstock.plan.planner import as_run, closings_of
 
@@ -32,16 +33,24 @@ def about(query: Query, verdict: Verdict, plan: Plan) -> dict[str, Any]:
     """All of it, ready to be written as JSON."""
     waits: dict[str, list[str]] = {}
     until: dict[str, dict[str, str]] = {}
+    shown = shown_names(query)
     graphs = []
     for number, ((block, found), part) in enumerate(zip(each_block(query, verdict), plan.all_blocks, strict=True)):
         is_top = part.query == plan.query
         drawing, caption = join_graph(block, part, closings_of(as_run(block, found), found), f"g{number}")
-        graphs.append({"block": "" if is_top else part.query, "svg": drawing, "caption": caption})
+        title = "" if is_top else shown.title(part.query).removeprefix("block ")
+        graphs.append({"block": title, "svg": drawing, "caption": caption})
         for source in part.sources if part.rewriting is None else ():
-            name = source.alias if is_top else f"{part.query}.{source.alias}"
-            prefix = "" if is_top else f"{part.query}."
-            until[name] = {f"{prefix}{other}": once for other, once in closed_once(part, source.alias).items()}
-            waits[name] = [*purge_lines(source, part, found), *promise_lines(part, source.alias)]
+            if (name := shown.of(part.query, source.alias)) is None:
+                continue
+            closed = closed_once(part, source.alias).items()
+            until.setdefault(name, {}).update({shown.of(part.query, other) or other: once for other, once in closed})
+            # In the cases of a query much is the same.
+            each = (*waits.get(name, ()), *purge_lines(source, part, found), *promise_lines(part, source.alias))
+            waits[name] = list(dict.fromkeys(each))
+    first: dict[str, StateFinding] = {}
+    for state in of_all_blocks(verdict).streams:
+        first.setdefault(state.alias, state)
     states = [
         {
             "name": state.alias,
@@ -52,7 +61,7 @@ def about(query: Query, verdict: Verdict, plan: Plan) -> dict[str, Any]:
             "waits": waits.get(state.alias, []),
             "until": until.get(state.alias, {}),
         }
-        for state in of_all_blocks(verdict).streams
+        for state in first.values()
     ]
     budget = query.hints.budget
     return {

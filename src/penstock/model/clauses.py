@@ -72,6 +72,8 @@ class Union:
     """UNION ALL: the answers of several blocks as one stream; each is a source, and all have the same columns."""
 
     members: tuple[Source, ...]
+    of_cases: bool = field(default=False, compare=False)
+    """Whether they are the cases of one query that asks by EXISTS or IN, of which no user knows."""
 
 
 WINDOW, SESSION = "window", "session_window"

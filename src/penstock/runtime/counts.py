@@ -7,7 +7,6 @@ listeners too, or by `combined`. The fields of a line of metrics are a contract 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -148,37 +147,6 @@ def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str,
         "state_tuples": {**fields["state_tuples"], stage: stored},
         "state_bytes": fields["state_bytes"] + found["state_bytes"],
     }
-
-
-_BY_ALIAS = ("rows_in", "state_rows", "state_tuples", "clock", "let_go")
-_ADDED = ("pending_rows", "promise_rows", "state_bytes", "evicted", "lost", "contradicted", "audited")
-
-
-def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The metrics of all blocks: what comes out is the top one's; an alias below has its block's name before it."""
-    found = dict(top)
-    for name, fields in below.items():
-        for field in _BY_ALIAS:
-            below_it = {f"{name}.{alias}": count for alias, count in fields.get(field, {}).items()}
-            found[field] = {**found.get(field, {}), **below_it}
-        waiting = {
-            f"{name}.{alias}": {**oldest, "waits_for": [f"{name}.{other}" for other in oldest["waits_for"]]}
-            for alias, oldest in fields.get("oldest", {}).items()
-        }
-        found["oldest"] = {**found.get("oldest", {}), **waiting}
-        found["fullest_cell"] = max(found.get("fullest_cell", 0), fields.get("fullest_cell", 0))
-        for field in _ADDED:
-            if field in fields:
-                found[field] = found.get(field, 0) + fields[field]
-        purged = Counter(found.get("purged", {}))
-        purged.update(fields.get("purged", {}))
-        found["purged"] = dict(purged)
-        # A stream that several blocks read breaks its promise in each of them, by the same rows.
-        broken = Counter(found.get("violations", {})) | Counter(fields.get("violations", {}))
-        found["violations"] = dict(broken)
-        for field in ("k", "used", "parts"):
-            found[field] = {**fields.get(field, {}), **found.get(field, {})}
-    return found
 
 
 def combined(counts: Sequence[Count], arrays: Sequence[Sequence[int]]) -> dict[str, Any]:

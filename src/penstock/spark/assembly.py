@@ -55,6 +55,7 @@ from penstock.spark.passing import Passing, counts_of_tasks
 from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
+from penstock.spark.stateful_stage import StatefulStage
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import DEALT, TOLD, EvaluatedRedealer, Redealer, output_columns
 from penstock.spark.worker_files import WorkerFolder
@@ -212,7 +213,7 @@ class Assembly:
         processor = SecondProcessor(
             *told, grid.keys, owner=owner, dealt_anew=shared.dealt_anew, segments=shared.segments
         )
-        given = dealt.groupBy("target").transformWithState(processor, RESULT, "append", "None")
+        given = dealt.groupBy("target").transformWithState(StatefulStage(processor), RESULT, "append", "None")
         given = _observed(given, second_observation(observation), (*second_vocabulary(stage), *STAGE_TIMES))
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         return _Handed(rows, groups, evaluated)
@@ -224,26 +225,22 @@ class Assembly:
         kept_out = {promise.constraint for promise in plan.promises if promise.policy is Policy.QUARANTINE}
         writes = frozenset(kept_out - self._kept_out)
         self._kept_out |= kept_out
-        given = packed.groupBy("cell").transformWithState(
-            CellProcessor(
-                *told,
-                quarantine=shared.quarantine,
-                writes=writes,
-                patience=shared.patience,
-                absent=worth_of_absence(shared.spark, plan),
-                keys=grid.keys,
-                archive=_archive(shared.spark, plan),
-                turn=shared.turn,
-                malformed_into=shared.malformed_into,
-                owner=owner,
-                named=shared.named,
-                dealt_anew=shared.dealt_anew,
-                segments=shared.segments,
-            ),
-            RESULT,
-            "append",
-            "None",
+        processor = CellProcessor(
+            *told,
+            quarantine=shared.quarantine,
+            writes=writes,
+            patience=shared.patience,
+            absent=worth_of_absence(shared.spark, plan),
+            keys=grid.keys,
+            archive=_archive(shared.spark, plan),
+            turn=shared.turn,
+            malformed_into=shared.malformed_into,
+            owner=owner,
+            named=shared.named,
+            dealt_anew=shared.dealt_anew,
+            segments=shared.segments,
         )
+        given = packed.groupBy("cell").transformWithState(StatefulStage(processor), RESULT, "append", "None")
         return _observed(given, observation, (*vocabulary(plan), *CELL_TIMES))
 
     def _packed(self, block: PlacedBlock, observation: str, row: tuple[str, ...], along: DataFrame | None) -> DataFrame:

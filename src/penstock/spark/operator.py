@@ -90,11 +90,11 @@ class CellProcessor(StoredProcessor[Cell]):
         """See StoredProcessor."""
         cell.derive_as(known)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
-        """One batch of one cell; called by Spark."""
+    def step(self, key: int, rows: Iterator[Row]) -> Iterator[Row]:
+        """See StoredProcessor."""
         began, at = time.monotonic(), now()
         unpacked = unpack_chunks(rows)
-        cell, number, before = self.load(key[0])
+        cell, number, before = self.load(key)
         cell.doubted_rows.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
@@ -104,17 +104,17 @@ class CellProcessor(StoredProcessor[Cell]):
         except PromiseBroken as error:
             place, took = (cache_root(), self.run), time.monotonic() - began
             of, cells = f"{self.owner}{number}", len(self.keys)
-            raise with_other_cells(error, place, of, key[0], cells=cells, took=took) from None
+            raise with_other_cells(error, place, of, key, cells=cells, took=took) from None
         self.seconds = (time.monotonic() - began) / keep
-        name = f"{number:09d}-{self.owner}{key[0]}"
+        name = f"{number:09d}-{self.owner}{key}"
         kept_out = [kept for kept in result.quarantined if kept.constraint in self.writes]
         if kept_out:
             write_quarantined(self.quarantine, kept_out, name)
         if unpacked.malformed:
             write_malformed(self.quarantine, self.malformed_into, unpacked.malformed, name)
         if result.archived is not None and self.archive is not None:
-            write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
-        self.store(key[0], cell, number, before)
+            write_archived(self.archive, self.plan, self.keys.index(key), number, result.archived)
+        self.store(key, cell, number, before)
         yield from self._given(result, is_last=unpacked.is_last)
         for block, packed in unpacked.passed:
             yield Row(kind=f"{PASSED_ON}{block}", payload=packed, counts=None)
@@ -193,13 +193,13 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         """See StoredProcessor."""
         return GroupStage.restore(plan, entries, self.room(key, plan), is_first=key == self.keys[0])
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
-        """One batch of one bucket of groups; called by Spark."""
+    def step(self, key: int, rows: Iterator[Row]) -> Iterator[Row]:
+        """One batch of one bucket of groups."""
         passed: list[tuple[str, bytes]] = []
         given, frontier, reports, is_last = self.told(rows, passed)
-        stage, number, before = self.load(key[0])
+        stage, number, before = self.load(key)
         result = stage.step(number, pa.table({}) if given is None else given, frontier, reports, is_last=is_last)
-        self.store(key[0], stage, number, before)
+        self.store(key, stage, number, before)
         yield from _answers(result.rows)
         if self.plan.frontiers:
             yield _how_far(self.plan, stage.reached)

@@ -14,9 +14,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.explain.exactness_words import inexact_because
 from penstock.model.query import Query
+from penstock.model.shown_names import shown_names
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
-from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_blocks, with_second_stage
+from penstock.runtime.block_counts import with_blocks
+from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_second_stage
 from penstock.runtime.exactness import Exactness
 from penstock.spark.assembly import answer_observation, leaves_out, second_observation
 from penstock.spark.batch_files import BatchFiles
@@ -168,9 +170,8 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
             answered = _counted(progress, answer_observation(one.assembled.observation))
             known["rows_out"] = int(answered.get("rows_out") or 0)
         names = one.assembled.observations
-        known = with_blocks(
-            known, {block.query: _block_metrics(block, names[block.query], progress) for block in one.plan.blocks}
-        )
+        below = {block.query: _block_metrics(block, names[block.query], progress) for block in one.plan.blocks}
+        known = with_blocks(one.plan.query, {one.plan.query: known, **below}, shown_names(one.query))
     # A stream that several blocks read is judged in each, and counts once.
     judged = [
         malformed_counts(observation, one.assembled.texts, progress["observedMetrics"])

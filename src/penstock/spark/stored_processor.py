@@ -2,20 +2,20 @@
 
 Spark's state store holds the entries of a cell and, beside them, its commit (`cell_commit.py`); large segments lie in
 files that the commit names (`segment_files.py`). What a batch changes is written to the store, which commits or forgets
-it with the batch; the warm cache only follows. These classes must be importable by the workers: pickled by value,
-their module's cache would be new in every task.
+it with the batch; the warm cache only follows. Spark is handed these classes by `stateful_stage.py`. They must be
+importable by the workers: pickled by value, their module's cache would be new in every task.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql import Row
 
 from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
@@ -55,7 +55,7 @@ _LIVE: dict[str, tuple[str, Any]] = {}
 _MOST_LIVE = 64
 
 
-class StoredProcessor(StatefulProcessor, Generic[S]):
+class StoredProcessor(Generic[S]):
     """Loads a cell, lets it take a step, writes back what changed."""
 
     def __init__(
@@ -86,14 +86,15 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         """The cell that the entries hold."""
         raise NotImplementedError
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Open the state; called by Spark in each task."""
+    def open(self, state: Any) -> None:
+        """Take the state that Spark has for this stage; in each task, before its first row."""
         settle(self.stage)
         self.plan = _plan(self.plan_text)
-        self.entries = StoredEntries(handle.getMapState("entries", "key STRING", "value BINARY"))
+        self.entries = StoredEntries(state)
 
-    def close(self) -> None:
-        """Nothing is held beyond the batch that Spark's store or the cache does not know."""
+    def step(self, key: int, rows: Iterator[Row]) -> Iterator[Row]:
+        """One batch of one cell."""
+        raise NotImplementedError
 
     def load(self, key: int) -> tuple[S, int, Committed | None]:
         """The cell as the store has it, the number of this batch, and the commit before."""

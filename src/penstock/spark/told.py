@@ -27,12 +27,13 @@ from penstock.model.block_tree import blocks_below, streams_read
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
+from penstock.model.shown_names import ShownNames, shown_names
 from penstock.plan.doubting import counts_losses
 from penstock.plan.plan import Plan
 from penstock.plan.promise_plans import PromiseKind
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
-from penstock.runtime.counts import TIMED, is_timed
+from penstock.runtime.counts import TIMED, is_timed, second_stage_of
 from penstock.runtime.input.split_keys import may_be_spread
 from penstock.spark.file_heads import passes_unseen, says_its_columns
 from penstock.spark.file_order import is_local, unheld
@@ -167,9 +168,10 @@ class ProgressLine:
 
     def __call__(self, one: Running, line: dict[str, Any]) -> None:
         """Show a batch."""
-        rows = sum(line["rows_in"].values())
+        names = shown_names(one.query)
+        rows = rows_read(one.plan, names, line["rows_in"])
         rate = rows / line["seconds"] if line["seconds"] else 0.0
-        state = _stored(one.plan, line["state_tuples"])
+        state = _stored(one.plan, names, line["state_tuples"])
         text = (
             f"{line['query']} batch {line['batch']}: {rows:,} rows in, {line['rows_out']:,} out, {rate:,.0f} rows/s, "
             f"{line['seconds']:.2f} s; state {state}; promises {line['promise_rows']:,}"
@@ -194,22 +196,37 @@ class ProgressLine:
             self.out.flush()
 
 
-def _stored(plan: Plan, tuples: Mapping[str, int]) -> str:
+def rows_read(plan: Plan, shown: ShownNames, rows_in: Mapping[str, int]) -> int:
+    """The rows that came, each once, though its stream may have several aliases; what a block gives came before."""
+    read: dict[str, int] = {}
+    for block in plan.all_blocks:
+        for source in (s for s in block.sources if s.block is None and not s.members):
+            rows = rows_in.get(shown.of(block.query, source.alias) or "", 0)
+            read[source.stream] = max(rows, read.get(source.stream, 0))
+    return sum(read.values())
+
+
+def _stored(plan: Plan, shown: ShownNames, tuples: Mapping[str, int]) -> str:
     """What is stored, beside its bound; a budget is one for all."""
     if plan.evict is not None and plan.evict.rows is not None:
         each = "  ".join(f"{alias} {count:,}" for alias, count in tuples.items())
         return f"{each}, of at most {plan.evict.rows:,} in all"
-    return "  ".join(f"{alias} {count:,}{_bound(plan, alias)}" for alias, count in tuples.items())
+    bounds = _bounds(plan, shown)
+    return "  ".join(f"{name} {count:,}{bounds.get(name, '')}" for name, count in tuples.items())
 
 
-def _bound(plan: Plan, alias: str) -> str:
-    """The bound of what is stored under an alias; one of a block below has the block's name before it."""
-    for block in plan.blocks:
-        own = alias.removeprefix(f"{block.query}.")
-        if own != alias and (own in block.by_alias or block.second_stage):
-            return _bound(block, own)
-    state = plan.by_alias[alias].state if alias in plan.by_alias else plan.second_stage[0]
-    return "" if state.rows is None else f" of at most {state.rows:,}"
+def _bounds(plan: Plan, shown: ShownNames) -> Mapping[str, str]:
+    """By name, the bound of what is stored under it; in the cases of a query each stores its own."""
+    found: dict[str, list[int | None]] = {}
+    for block in plan.all_blocks:
+        states = [(source.alias, source.state.rows) for source in block.sources]
+        stage = second_stage_of(block)
+        states += [(stage, block.second_stage[0].rows)] if stage is not None and block.second_stage else []
+        for alias, rows in states:
+            if (name := shown.of(block.query, alias)) is not None:
+                found.setdefault(name, []).append(rows)
+    sums = {name: None if None in rows else sum(filter(None, rows)) for name, rows in found.items()}
+    return {name: f" of at most {rows:,}" for name, rows in sums.items() if rows is not None}
 
 
 def _declaring(plan: Plan, constraint: str) -> Plan:

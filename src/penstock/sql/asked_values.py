@@ -11,8 +11,8 @@ value that the query around names, it is a column of the block: TRUE in one case
 Theorem: this is the same bag. A row is in exactly one case in which WHERE holds, and EXISTS is never unknown. IN is,
 where NULL is compared: over streams that is refused as NOT IN is, over tables it is a case of its own.
 
-What is kept for a question is kept once for each case that asks it. Not in the language: hints beside it, questions in
-the ON of a join, and more than a dozen cases.
+What is kept for a question is kept once for each case that asks it; a block that it asks is one for all cases. Not in
+the language: hints beside it, questions in the ON of a join, and more than a dozen cases.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class AskedValues:
         )
         if whole is None:
             return None
-        union = Union(tuple(Source(own, own.name, below=below) for below, own in members))
+        union = Union(tuple(Source(own, own.name, below=below) for below, own in members), of_cases=True)
         return union, replace(whole, is_nameless=True)
 
     def pruned(self, query: Query) -> Query:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from penstock.errors import QueryMistake
 from penstock.model.clauses import Formula, Output, TimeWindow
@@ -22,6 +23,8 @@ from penstock.sql.constraints import Outline
 from penstock.sql.source import SourceText
 from penstock.sql.streams import StreamBinder
 from penstock.sql.tree import CreateStream, Element, Name, Stretch
+
+AnyOutput = TypeVar("AnyOutput", Output, Formula)
 
 
 @record
@@ -122,6 +125,11 @@ def with_names(query: Query, names: tuple[Name, ...], source: SourceText) -> Que
             source.report(QueryMistake, f"two columns are named {name.text}", name.at, hint="give each its own name")
             return None
     given = {old.name: new.text for old, new in zip(query.answer, names, strict=True)}
-    outputs = tuple(replace(output, name=given.get(output.name, output.name)) for output in query.outputs)
-    shown = tuple(given[s] if isinstance(s, str) else replace(s, name=given[s.name]) for s in query.block.shown)
+    outputs = tuple(_named(output, given.get(output.name, output.name)) for output in query.outputs)
+    shown = tuple(given[s] if isinstance(s, str) else _named(s, given[s.name]) for s in query.block.shown)
     return query.with_block(replace(query.block, outputs=outputs, shown=shown))
+
+
+def _named(output: AnyOutput, name: str) -> AnyOutput:
+    """An output under a name that is given from without: that it had to have another before is nothing to tell."""
+    return replace(output, name=name, is_renamed=output.is_renamed and output.name == name)

@@ -34,15 +34,21 @@ from penstock.sql.tree import (
 UNNAMED = "subquery"
 """What a query in FROM goes by that has no alias."""
 
+_FIRST_ROWS = (
+    "SELECT * FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY window(ts, '5 minutes') ORDER BY …) AS rn FROM …) "
+    "WHERE rn <= 10 has the first of each window"
+)
+_UNSORTED = f"a stream has no end, so its results cannot be sorted: leave it out, or {_FIRST_ROWS}"
+_UNENDING = f"a stream has no end: leave it out, or {_FIRST_ROWS}"
 _REFUSED_CLAUSES = (
     (("HAVING",), "it stands once, after GROUP BY"),
-    (("ORDER", "BY"), "a stream has no end, so its results cannot be sorted"),
-    (("SORT", "BY"), "a stream has no end, so its results cannot be sorted"),
+    (("ORDER", "BY"), _UNSORTED),
+    (("SORT", "BY"), _UNSORTED),
     (("CLUSTER", "BY"), "Penstock places rows in cells itself"),
     (("DISTRIBUTE", "BY"), "Penstock places rows in cells itself"),
-    (("LIMIT",), "a stream has no end; stop the query instead"),
-    (("OFFSET",), "a stream has no end"),
-    (("FETCH",), "a stream has no end; stop the query instead"),
+    (("LIMIT",), _UNENDING),
+    (("OFFSET",), _UNENDING),
+    (("FETCH",), _UNENDING),
     (("QUALIFY",), "it stands once, after GROUP BY and HAVING: QUALIFY ROW_NUMBER() OVER (…) = 1"),
     (("WINDOW",), "WINDOW w AS (…) stands after WHERE; a stream's window is written stream [RANGE d] or [ROWS n]"),
     (("LATERAL",), "it stands in FROM: LATERAL VIEW explode(x) t AS y"),

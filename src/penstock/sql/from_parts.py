@@ -107,7 +107,7 @@ def appending(source: Source) -> Source:
         case Query() as query:
             return replace(source, below=replace(query, appends=True))
         case Union(members=members):
-            return replace(source, below=Union(tuple(map(appending, members))))
+            return replace(source, below=replace(source.below, members=tuple(map(appending, members))))
         case _:
             return source
 

@@ -67,6 +67,8 @@ class QueryBinder:
         self._taken = taken
         """Folded names of streams, views and sinks, which no block of another name may have."""
         self._sets = SetBinder(self)
+        self._asked: list[tuple[Query, Stream]] = []
+        """The blocks that EXISTS and IN ask."""
         self._anonymous: dict[int, NamedQuery] = {}
         self._limits = limits
         """How many rows of a partition are wanted, by the identity of the SELECT that numbers them."""
@@ -152,6 +154,14 @@ class QueryBinder:
         """The answer of a block as a stream, of which something may be declared where it is a view."""
         stream = block_stream(query, elements=elements, at=at, source=self.source, known=self.declared)
         return stream if is_view or stream is None else replace(stream, is_nameless=True)
+
+    def asked_once(self, query: Query, stream: Stream) -> tuple[Query, Stream]:
+        """A block that is asked; the one that is there already where another case of a query asks the same."""
+        same = (one for one in self._asked if replace(query, name=one[0].name) == one[0])
+        known = next(same, None)
+        if known is None:
+            self._asked.append((query, stream))
+        return known or (query, stream)
 
     def free_name(self, wanted: str) -> str:
         """A name for a block that nothing else has."""

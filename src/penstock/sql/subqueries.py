@@ -23,6 +23,7 @@ from penstock.model.expressions import ColumnRef, Expression, Literal
 from penstock.model.names import fold
 from penstock.model.never_null import never_null
 from penstock.model.predicates import Predicate, aliases_of, conjunct, conjunction, rejects_null
+from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
 from penstock.model.table import DeclaredTable
@@ -271,6 +272,8 @@ class SubqueryBinder:
         if made is None:
             return None
         query, stream = made
+        if isinstance(query, Query):
+            query, stream = self.queries.asked_once(query, stream)
         alias = self.binder.sources.add(stream, written.at, stream.name, "", below=query)
         condition: list[Predicate] = []
         columns = [ColumnRef(alias, column.name) for column in stream.columns]
@@ -336,7 +339,8 @@ class SubqueryBinder:
         stream = self.queries.stream_of(query, written.at)
         if stream is None:
             return None
-        alias = self.binder.sources.add(stream, written.at, name, "", below=query)
+        query, stream = self.queries.asked_once(query, stream)
+        alias = self.binder.sources.add(stream, written.at, stream.name, "", below=query)
         moved = {ref: ColumnRef(alias, output.name) for ref, output in zip(shown, outputs, strict=True)}
         tables = {
             alias: NamedColumns(table.name, [_moved(column, moved) for column in table.columns])

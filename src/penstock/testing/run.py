@@ -21,9 +21,11 @@ from penstock.errors import UsageError
 from penstock.explain.exactness_words import inexact_because
 from penstock.model.names import fold, nearest
 from penstock.model.script import Script
+from penstock.model.shown_names import shown_names
 from penstock.model.stream import SOURCE_PARTS
 from penstock.runtime import Patience, Quarantined
-from penstock.runtime.counts import metrics_line, with_blocks
+from penstock.runtime.block_counts import with_blocks
+from penstock.runtime.counts import metrics_line
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.input.clock import NO_PARTS
 from penstock.runtime.input.part_rises import part_names
@@ -66,6 +68,7 @@ class Run:
         self._streams = tuple(
             dict.fromkeys(s.stream for plan in self.plan.all_blocks for s in plan.sources if s.block is None)
         )
+        self._shown = shown_names(self.query)
         self._number = 0
         self._exactness = Exactness()
         self.steps: list[BlockStep] = []
@@ -122,8 +125,8 @@ class Run:
         for block in self.blocks:
             block.save()
         self.steps = steps
-        below = {block.plan.query: made.known for block, made in zip(self.blocks[:-1], steps[:-1], strict=True)}
-        known = with_blocks(steps[-1].known, below)
+        each = {block.plan.query: made.known for block, made in zip(self.blocks, steps, strict=True)}
+        known = with_blocks(self.query.name, each, self._shown)
         line = metrics_line(self.query.name, self._number, known, time.perf_counter() - began)
         self._exactness = self._exactness.then(self.plan, line)
         line |= {"exact": self._exactness.is_exact, "inexact_because": list(inexact_because(self._exactness))}

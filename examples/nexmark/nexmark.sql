@@ -1,7 +1,6 @@
 -- Nexmark's questions in Spark SQL, with what the streams promise. Write the events first:
 --   python examples/nexmark/events.py nexmark
--- Left out: q6 (the average of a seller's last ten sales asks for a frame of rows), q10 and q12 (a sink, and windows of
--- processing time).
+-- Left out: q10 and q12 (a sink, and windows of processing time).
 CREATE STREAM person (
   id BIGINT, name STRING, email STRING, city STRING, state STRING, ts TIMESTAMP,
   EVENT TIME ts, PRIMARY KEY (id), ORDERED BY ts WITHIN 1 SECOND, CHECK (ts IS NOT NULL)
@@ -64,6 +63,22 @@ INSERT INTO q5
 SELECT h.auction, h.until, h.bids
 FROM recent AS h JOIN (SELECT until, max(bids) AS most FROM recent GROUP BY until) AS m
   ON h.until = m.until AND h.bids = m.most;
+
+-- What were the last ten sales of each seller paid, on average? Minute by minute of when auctions were opened.
+CREATE SINK q6 USING parquet OPTIONS (path 'out/nexmark/q6');
+INSERT INTO q6
+WITH sold AS (
+  SELECT id, seller, minute, price, ts FROM (
+    SELECT id, seller, date_trunc('MINUTE', opened) AS minute, price, ts,
+      ROW_NUMBER() OVER (PARTITION BY id, seller, date_trunc('MINUTE', opened) ORDER BY price DESC, ts, bidder) AS place
+    FROM bids_in_time
+  ) WHERE place <= 1
+), latest AS (
+  SELECT seller, minute, price FROM (
+    SELECT seller, minute, price, ROW_NUMBER() OVER (PARTITION BY seller, minute ORDER BY ts DESC, id) AS place FROM sold
+  ) WHERE place <= 10
+)
+SELECT seller, minute, avg(price) AS paid FROM latest GROUP BY seller, minute;
 
 -- The dearest bids of each ten seconds.
 CREATE SINK q7 USING parquet OPTIONS (path 'out/nexmark/q7');

@@ -28,6 +28,6 @@ def test_every_question_is_bounded_and_checked_fast() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("names", ["q1,q3,q4,q5", "q7,q8,q9,q11,q13", "q14,q15,q16,q17", "q18,q19,q20,q21,q22"])
+@pytest.mark.parametrize("names", ["q1,q3,q4,q5,q6", "q7,q8,q9,q11,q13", "q14,q15,q16,q17", "q18,q19,q20,q21,q22"])
 def test_answers_equal_those_of_a_batch(tmp_path: Path, names: str) -> None:
     assert main(["--quick", "--without-spark", "--only", names, "--json", str(tmp_path / "found.json")]) == 0

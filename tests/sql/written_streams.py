@@ -12,7 +12,8 @@ from random import Random
 
 Tokens = list[str]
 
-_PLAIN_NAMES = ["a", "b", "k", "id", "price", "Seller", "x_1", "event", "time", "rows", "window", "value", "day"]
+# None is an alias of `written_queries.py`: within EXISTS a struct of that name would hide the stream, as in Spark.
+_PLAIN_NAMES = ["a", "b", "k", "id", "price", "Seller", "x_1", "event", "time", "row", "window", "value", "day"]
 _QUOTED_NAMES = ["`two words`", "`select`", "`tick``ed`", "`Größe`", "`1st`", "`from`", "`stream`", "`a.b`", "`-- no`"]
 _STREAM_NAMES = ["auctions", "bids", "Packets", "syn", "fin", "`order`", "`my stream`", "clicks", "range", "Δ"]
 

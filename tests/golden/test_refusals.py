@@ -47,7 +47,7 @@ def reached() -> set[tuple[str, int]]:
             if path.parent == _SOURCES:
                 found.add((path.name, frame.f_lineno))
             frame = frame.f_back  # type: ignore[assignment]
-        made(self, *told, **more)  # type: ignore[arg-type]
+        made(self, *told, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Refused, "__init__", noted)

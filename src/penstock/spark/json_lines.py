@@ -38,6 +38,8 @@ from penstock.spark.option_values import option_values
 
 _PORTION = 16 << 20
 """Bytes of a file that are looked at together."""
+_IN_CACHE = 1 << 18
+"""Of these so many, so that they are in the cache of a core when they are looked at a second time."""
 _SHOWN = 300
 """Bytes of a line that an error shows."""
 _QUOTED = "|".join(rf"{quote}[^{quote}\\\n]*+(?:\\.[^{quote}\\\n]*+)*+{quote}?" for quote in "\"'")
@@ -132,15 +134,26 @@ def asked_of_json(storage: Storage) -> OneValueALine | None:
 def first_of_several(lines: bytes) -> tuple[int, bytes] | None:
     """The first line that is a value and something behind it, and its number from 0."""
     lines = lines.removesuffix(b"\n")
-    if lines.startswith(b"{") and lines.endswith(b"}"):
-        between = lines.count(b"}\n{")
-        if between == lines.count(b"\n") == lines.count(b"}") - 1:
-            return None
+    if lines.startswith(b"{") and lines.endswith(b"}") and _are_flat(np.frombuffer(lines, np.uint8)):
+        return None
     suspects = _going_on(_shapes_of(lines))
     if not len(suspects):
         return None
     each = lines.split(b"\n")
     return next(((number, each[number]) for number in suspects.tolist() if _is_several(each[number])), None)
+
+
+def _are_flat(signs: Any) -> bool:
+    """Whether lines, of which the first begins and the last ends so, all begin with a brace and have one that closes."""
+    closing = feeding = 0
+    for start in range(0, len(signs), _IN_CACHE):
+        some = signs[start : start + _IN_CACHE]
+        closing += int(np.count_nonzero(some == ord("}")))
+        feeds = start + np.flatnonzero(some == ord("\n"))
+        feeding += len(feeds)
+        if not ((signs[feeds - 1] == ord("}")) & (signs[feeds + 1] == ord("{"))).all():
+            return False
+    return closing == feeding + 1
 
 
 def _shapes_of(lines: bytes) -> Any:

@@ -14,6 +14,7 @@ from py4j import java_gateway  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.accumulators import UpdateRequestHandler
 
+from penstock.spark import failures
 from penstock.spark.failures import failure_of, has_ended, jvm_ended, quiet_errors, what_it_says
 
 PYTHON = """[STREAM_FAILED] Query [id = 1] ended: An exception was thrown: Traceback (most recent call last):
@@ -92,6 +93,18 @@ def test_a_jvm_that_is_gone_is_told_from_one_that_fails() -> None:
     assert has_ended(session, Py4JError("no answer"))
     assert not has_ended(cast("Any", _Gateway(None)), OSError())
     assert "the same command goes on" in str(jvm_ended(resuming=True))
+
+
+def test_a_heap_that_was_full_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log"
+    monkeypatch.setattr(failures, "spark_log", lambda: log)
+    assert "heap" not in str(jvm_ended(resuming=True))
+    log.write_text(
+        "26/11/18 14:02:53 ERROR Executor: Exception in task 0.0\njava.lang.OutOfMemoryError: Java heap space\n"
+    )
+    said = str(jvm_ended(resuming=True))
+    assert "its heap was full" in said
+    assert "the same command goes on from there; give it more (SPARK_DRIVER_MEMORY=4g)" in said
 
 
 def test_what_the_gateway_writes_into_the_log_of_the_whole_program_is_not_printed(

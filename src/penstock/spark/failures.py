@@ -37,6 +37,7 @@ _VAGUE = ("[TASK_WRITE_FAILED]", "[FAILED_READ_FILE.NO_HINT]", "Job aborted")
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
 _LONGEST = 400
 _GATEWAY = Path(py4j.__file__).parent
+_FULL = "java.lang.OutOfMemoryError: Java heap space"
 _LAST_SECONDS = 3.0
 """How long a JVM that no longer answers may take to be gone."""
 
@@ -113,7 +114,19 @@ def is_shut_down(spark: SparkSession) -> bool:
 def jvm_ended(resuming: bool) -> PenstockError:
     """The error that a run ends with whose JVM has."""
     goes_on = "what was committed stays, and the same command goes on from there; " if resuming else ""
-    return DataError("Spark's JVM has ended while the run was under way", hint=f"{goes_on}its log is {spark_log()}")
+    told = "Spark's JVM has ended while the run was under way"
+    if _FULL not in _logged():
+        return DataError(told, hint=f"{goes_on}its log is {spark_log()}")
+    fewer = "give it more (SPARK_DRIVER_MEMORY=4g), or have fewer rows in a batch (maxFilesPerTrigger)"
+    return DataError(f"{told}: its heap was full", detail=f"its log is {spark_log()}", hint=f"{goes_on}{fewer}")
+
+
+def _logged() -> str:
+    """What Spark has written into its log."""
+    try:
+        return spark_log().read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def what_it_says(error: Exception) -> str:

@@ -144,7 +144,7 @@ def first_of_several(lines: bytes) -> tuple[int, bytes] | None:
 
 
 def _are_flat(signs: Any) -> bool:
-    """Whether lines, of which the first begins and the last ends so, all begin with a brace and have one that closes."""
+    """Whether all lines begin with a brace and have one that closes, at their end, as the first and the last do."""
     closing = feeding = 0
     for start in range(0, len(signs), _IN_CACHE):
         some = signs[start : start + _IN_CACHE]

@@ -36,10 +36,8 @@ from penstock.errors import DataError
 from penstock.model.stream import Storage
 from penstock.spark.option_values import option_values
 
-_PORTION = 16 << 20
-"""Bytes of a file that are looked at together."""
-_IN_CACHE = 1 << 18
-"""Of these so many, so that they are in the cache of a core when they are looked at a second time."""
+_PORTION = 1 << 19
+"""Bytes of a file that are looked at together: they are looked at several times, and lie in the cache of a core."""
 _SHOWN = 300
 """Bytes of a line that an error shows."""
 _QUOTED = "|".join(rf"{quote}[^{quote}\\\n]*+(?:\\.[^{quote}\\\n]*+)*+{quote}?" for quote in "\"'")
@@ -83,14 +81,14 @@ class OneValueALine:
 
     def _portions(self, path: str) -> Iterator[bytes]:
         """The file in pieces of whole lines, each ended by a line feed."""
-        rest = b""
+        begun: list[bytes] = []
         for portion in _read(path):
-            rest += portion
-            end = 0 if self.whole else self._end_of_lines(rest)
+            end = 0 if self.whole else self._end_of_lines(portion)
+            begun.append(portion[:end] if end else portion)
             if end:
-                yield self._as_lines(rest[:end])
-                rest = rest[end:]
-        if rest:
+                yield self._as_lines(b"".join(begun))
+                begun = [portion[end:]]
+        if rest := b"".join(begun):
             yield self._as_lines(rest)
 
     def _end_of_lines(self, read: bytes) -> int:
@@ -145,15 +143,10 @@ def first_of_several(lines: bytes) -> tuple[int, bytes] | None:
 
 def _are_flat(signs: Any) -> bool:
     """Whether all lines begin with a brace and have one that closes, at their end, as the first and the last do."""
-    closing = feeding = 0
-    for start in range(0, len(signs), _IN_CACHE):
-        some = signs[start : start + _IN_CACHE]
-        closing += int(np.count_nonzero(some == ord("}")))
-        feeds = start + np.flatnonzero(some == ord("\n"))
-        feeding += len(feeds)
-        if not ((signs[feeds - 1] == ord("}")) & (signs[feeds + 1] == ord("{"))).all():
-            return False
-    return closing == feeding + 1
+    feeds = np.flatnonzero(signs == ord("\n"))
+    if not ((signs[feeds - 1] == ord("}")) & (signs[feeds + 1] == ord("{"))).all():
+        return False
+    return bool(np.count_nonzero(signs == ord("}")) == len(feeds) + 1)
 
 
 def _shapes_of(lines: bytes) -> Any:

@@ -20,7 +20,7 @@ from penstock.errors import DataError
 from penstock.runtime.columns.codes import flat
 from penstock.runtime.state.encoding import as_column, from_column
 from penstock.runtime.state.segment import Segment
-from penstock.runtime.state.synopsis import Synopsis
+from penstock.runtime.state.synopsis import Synopsis, in_order
 
 STATE_FORMAT = 2
 """What the entries are and mean, hashes in them included. Version 0.1.0 wrote format 1, which is not read any more."""
@@ -232,7 +232,7 @@ def read_synopsis(owner: str, count: int, synopsis: Synopsis, source: EntryReade
         segment.name = name
         segment.touched = False
         loaded.append(segment)
-    synopsis.segments = sorted(loaded, key=lambda s: (int(s.batch[0]), int(s.arrival[0])))
+    synopsis.segments = sorted(loaded, key=in_order)
     synopsis.rebase()
 
 

@@ -353,18 +353,19 @@ class Synopsis:
             if segment.live:
                 kept.append(Segment.merged([segment]))
         self.segments = []
-        for segment in kept:
+        for segment in sorted(kept, key=in_order):
             self.segments.append(segment)
             self._merge_tail()
-        if self.segments and self.segments[-1] is fresh and fresh.live < len(fresh):
+        if fresh is not None and fresh.live < len(fresh):
             # What no merge has rewritten of the batch is rewritten here, without the rows that have left.
-            self.segments[-1] = Segment.merged([fresh])
+            self.segments = sorted((Segment.merged([s]) if s is fresh else s for s in self.segments), key=in_order)
         self.rebase()
 
     def compact(self) -> None:
         """Rewrite every segment that holds a dead row. Only between steps."""
         self._drop(*(s for s in self.segments if s.live < len(s)))
-        self.segments = [s if s.live == len(s) else Segment.merged([s]) for s in self.segments if s.live]
+        rewritten = (s if s.live == len(s) else Segment.merged([s]) for s in self.segments if s.live)
+        self.segments = sorted(rewritten, key=in_order)
         self.rebase()
 
     def _merge_tail(self) -> None:
@@ -380,6 +381,11 @@ class Synopsis:
     def nbytes(self) -> int:
         """The bytes of all segments."""
         return sum(segment.nbytes() for segment in self.segments)
+
+
+def in_order(segment: Segment) -> tuple[int, int]:
+    """Where a segment stands among those of a synopsis, whoever wrote it and when: by the arrival of its first row."""
+    return int(segment.batch[0]), int(segment.arrival[0])
 
 
 def _paired(probed: Iterable[tuple[int, Segment, Ints, Ints]]) -> tuple[Ints, Ints]:

@@ -250,6 +250,7 @@ def test_what_a_save_writes_follows_the_batch_and_not_the_k(declared: str) -> No
 
 OF_THE_BATCH = {
     "Account.lost_now",
+    "BlockAccount.lost_now",
     "Clock.before",
     "Closedness.before",
     "ClusteredWatch._noted",

@@ -91,14 +91,14 @@ def throughput(size: Size, home: Path, found: Findings, say: Say) -> None:
 def _beside(runs: dict[str, Run], in_window: int) -> Iterator[Measure]:
     """The systems that ran beside each other; `in_window` is the most rows in window after a batch."""
     ours, default = runs[PROMISES], runs[DEFAULT]
-    yield _at_least("all promises, times Spark's default store", ours.steady / default.steady, 6)
+    yield _at_least("all promises, times Spark's default store", ours.steady / default.steady, 9)
     if (rocksdb := runs.get(ROCKSDB)) is not None:
-        yield _at_least("all promises, times Spark on RocksDB", ours.steady / rocksdb.steady, 20)
+        yield _at_least("all promises, times Spark on RocksDB", ours.steady / rocksdb.steady, 27)
     if (windows := runs.get(WINDOWS)) is not None:
         times = windows.steady / default.steady
         yield _at_least("windows and order only, times Spark's default store", times, 3)
     share = default.kept / max(1, ours.kept)
-    yield Measure("rows kept, promises counted, beside Spark's", f"1/{share:,.0f}", "at most 1/100", share >= 100)
+    yield Measure("rows kept, promises counted, beside Spark's", f"1/{share:,.0f}", "at most 1/300", share >= 300)
     if (earlier := runs.get(EARLIER)) is not None:
         what = f"all promises, times the other Penstock, median of {_TURNS} runs in turn"
         yield _at_least(what, ours.steady / earlier.steady, _AS_FAST)

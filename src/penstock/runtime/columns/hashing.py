@@ -43,12 +43,17 @@ _CHUNK = 1 << 14
 
 def mix(values: Hashes) -> Hashes:
     """Splitmix64's finaliser: a bijection whose every output bit depends on every input bit."""
-    mixed: Hashes = values + np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
+    mixed = np.empty(len(values), np.uint64)
+    shifted = np.empty(min(_CHUNK, len(values)), np.uint64)
+    for low in range(0, len(values), _CHUNK):
+        part = mixed[low : low + _CHUNK]
+        spare = shifted[: len(part)]
+        np.add(values[low : low + _CHUNK], np.uint64(0x9E3779B97F4A7C15), out=part)
+        part ^= np.right_shift(part, np.uint64(30), out=spare)
+        part *= np.uint64(0xBF58476D1CE4E5B9)
+        part ^= np.right_shift(part, np.uint64(27), out=spare)
+        part *= np.uint64(0x94D049BB133111EB)
+        part ^= np.right_shift(part, np.uint64(31), out=spare)
     return mixed
 
 

@@ -30,7 +30,7 @@ class Keyed:
         return combine([self._hashes(column, ids) for column in self.columns])
 
     def _hashes(self, column: str, ids: Ints) -> Hashes:
-        if len(ids) and is_coded(self.synopsis.kind(column)):
+        if len(ids) and is_coded(self.synopsis.kind(column)) and not self.synopsis.is_fresh(ids):
             # Of these rows alone, not of whole segments.
             return mix(self.synopsis.codes(column, ids).view(np.uint64))
         return self.synopsis.hashes(column, ids)
@@ -101,7 +101,7 @@ def _look_up(
 ) -> tuple[Ints, Ints]:
     if target.exact:
         values = source.synopsis.codes(source.columns[0], ids)
-        left, right = target.synopsis.probe_values(part, target.columns[0], values, most)
+        left, right = target.synopsis.probe_values(part, target.columns[0], values, most, lambda: source.keys(ids))
     else:
         left, right = target.synopsis.probe(part, target.columns, source.keys(ids), most)
         if not by_hash:
@@ -341,13 +341,13 @@ def about_distinct(keyed: Keyed, ids: Ints) -> Ints:
     return np.flatnonzero((held == places) | (keys[held] != keys))
 
 
-def all_differ(values: Ints) -> bool:
-    """Whether no code comes twice."""
+def all_differ(values: Ints, keys: Callable[[], Hashes] | None = None) -> bool:
+    """Whether no code comes twice; `keys` gives their hashes, where someone knows them."""
     if (values[1:] > values[:-1]).all():
         return True
     low, high = int(values.min()), int(values.max())
     if not is_dense(low, high, len(values)):
-        return not may_repeat(mix(values.view(np.uint64)))
+        return not may_repeat(mix(values.view(np.uint64)) if keys is None else keys())
     seen = np.zeros(high - low + 1, np.bool_)
     seen[values - low] = True
     return int(np.count_nonzero(seen)) == len(values)
@@ -374,4 +374,5 @@ def _by_twins(numbers: Ints | Hashes, places: Ints) -> tuple[Ints, Ints]:
 
 def may_repeat(keys: Hashes) -> bool:
     """Whether some hash comes twice; where values have codes, whether some value does."""
-    return len(_by_twins(keys, sharing_hashes(keys))[0]) > 0
+    ordered = np.sort(keys)
+    return bool((ordered[1:] == ordered[:-1]).any())

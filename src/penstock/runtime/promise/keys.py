@@ -22,6 +22,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.columns.hashing import Hashes
 from penstock.runtime.input.wire_columns import order_column
 from penstock.runtime.match.key_matching import (
     Keyed,
@@ -256,9 +257,17 @@ def _joined(before: Ints | None, ids: Ints) -> Ints:
 
 def _all_differ(told: list[tuple[Keyed, Ints]]) -> bool:
     """Whether no key comes twice among rows, for certain."""
-    if told[0][0].exact:
-        return all_differ(np.concatenate([keyed.synopsis.codes(keyed.columns[0], ids) for keyed, ids in told]))
-    return not may_repeat(np.concatenate([keyed.keys(ids) for keyed, ids in told]))
+    told = [(keyed, ids) for keyed, ids in told if len(ids)]
+
+    def hashed() -> Hashes:
+        found = [keyed.keys(ids) for keyed, ids in told]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    if not told:
+        return True
+    if not told[0][0].exact:
+        return not may_repeat(hashed())
+    return all_differ(np.concatenate([keyed.synopsis.codes(keyed.columns[0], ids) for keyed, ids in told]), hashed)
 
 
 def _mark_reader(name: str) -> Callable[[Segment], Bools]:

@@ -57,7 +57,7 @@ def most_sampled(monitor: MonitorPlan, kept: int) -> int:
 
 
 _SLOTS = 32
-"""Slots for each key that is asked for: about one in so many of the rows is looked at more closely."""
+"""Slots for each hash that is looked for: about one in so many of the others is looked at more closely."""
 
 
 class PastFollowers(Component):
@@ -74,10 +74,28 @@ class PastFollowers(Component):
     def met_by(self, parent: Keyed, ids: Ints) -> tuple[Ints, Ints]:
         """All (place in ids, rows of the parent before the row) of remembered rows that rows of the parent match."""
         own = Keyed(self.rows, self.columns)
-        keys = parent.keys(ids)
-        size = 1 << max(8, (len(keys) * _SLOTS).bit_length())
-        wanted: Bools = np.zeros(size, np.bool_)
-        wanted[_slots(keys, size)] = True
+        every = parent.keys(ids)
+        asked, remembered = self._near(own, every)
+        keys = every[asked]
+        if not len(remembered) or not len(keys):
+            return empty_ids(), empty_ids()
+        begin, end, remembered = _found(own, keys, remembered)
+        if int((end - begin).sum()) > most_pairs(len(keys) + len(remembered)):
+            # Of a hot key the row that had fewest rows before it tells how far it lies.
+            by_count = remembered[np.argsort(self.rows.counts(remembered), kind="stable")]
+            begin, end, remembered = _found(own, keys, by_count[keys_of(own, by_count).first])
+        place, met = np.repeat(asked, end - begin), remembered[spread(begin, end - begin)]
+        if not own.exact:
+            equal = agree(parent, ids[place], own, met)
+            place, met = place[equal], met[equal]
+        return place, self.rows.counts(met) if len(met) else empty_ids()
+
+    def _near(self, own: Keyed, keys: Hashes) -> tuple[Ints, Ints]:
+        """Places of keys, and remembered rows: all that share a hash are among them, and few others."""
+        if self.rows.live * _SLOTS <= len(keys):
+            remembered = self.rows.ids(ALL)
+            return np.flatnonzero(_Slots(own.keys(remembered)).holds(keys)), remembered
+        slots = _Slots(keys)
         near = [empty_ids()]
         for base, segment in self.rows.part(ALL):
             if len(segment) > _SLOTS * len(keys):
@@ -85,20 +103,8 @@ class PastFollowers(Component):
                 rows = union([segment.index(self.columns).probe(keys)[1]])
                 near.append(rows[segment.alive[rows]] + base)
             else:
-                near.append(np.flatnonzero(wanted[_slots(segment.key(self.columns), size)] & segment.alive) + base)
-        remembered = np.concatenate(near)
-        if not len(remembered):
-            return empty_ids(), empty_ids()
-        begin, end, remembered = _found(own, keys, remembered)
-        if int((end - begin).sum()) > most_pairs(len(keys) + len(remembered)):
-            # Of a hot key the row that had fewest rows before it tells how far it lies.
-            by_count = remembered[np.argsort(self.rows.counts(remembered), kind="stable")]
-            begin, end, remembered = _found(own, keys, by_count[keys_of(own, by_count).first])
-        place, met = np.repeat(np.arange(len(keys)), end - begin), remembered[spread(begin, end - begin)]
-        if not own.exact:
-            equal = agree(parent, ids[place], own, met)
-            place, met = place[equal], met[equal]
-        return place, self.rows.counts(met) if len(met) else empty_ids()
+                near.append(np.flatnonzero(slots.holds(segment.key(self.columns)) & segment.alive) + base)
+        return np.arange(len(keys)), np.concatenate(near)
 
     def remember(self, child: Keyed, ids: Ints, before: Ints, limit: int) -> None:
         """Take in rows; of those that had no more rows of the parent before them than `limit`, only a sample."""
@@ -136,8 +142,17 @@ class PastFollowers(Component):
         return came - ceil(k * self.monitor.factor)
 
 
-def _slots(keys: Hashes, size: int) -> Ints:
-    return (keys & np.uint64(size - 1)).astype(np.int64)
+class _Slots:
+    """A table over the low ends of hashes, by which few are found among many."""
+
+    def __init__(self, few: Hashes) -> None:
+        self._end = np.uint64((1 << max(8, (len(few) * _SLOTS).bit_length())) - 1)
+        self._taken = np.zeros(int(self._end) + 1, np.bool_)
+        self._taken[(few & self._end).view(np.int64)] = True
+
+    def holds(self, many: Hashes) -> Bools:
+        """Which may be among the few: all that are, and about one in so many others."""
+        return self._taken[(many & self._end).view(np.int64)]
 
 
 class PastClusters(Component):

@@ -111,6 +111,10 @@ class Synopsis:
             self._ids[which] = (found[0] if len(found) == 1 else np.concatenate(found)) if found else empty_ids()
         return self._ids[which]
 
+    def is_fresh(self, ids: Ints) -> bool:
+        """Whether these are, as they were given, the rows of the running batch."""
+        return ids is self._ids.get(FRESH)
+
     def split(self, ids: Ints) -> Iterator[tuple[Segment, Any, Ints]]:
         """The ids by segment: (segment, which of the ids, rows of the segment)."""
         if not len(ids):
@@ -136,7 +140,7 @@ class Synopsis:
 
     def gather(self, ids: Ints, read: Callable[[Segment], Any]) -> Any:
         """One numpy value for each id; not to be written to."""
-        if ids is self._ids.get(FRESH) and len(ids):
+        if self.is_fresh(ids) and len(ids):
             fresh = self.segments[-1]
             if fresh.live < len(fresh):
                 return read(fresh)[ids - self._bases[-2]]
@@ -247,31 +251,41 @@ class Synopsis:
         """
         return _paired((base, segment, *segment.index(names).probe(keys, most)) for base, segment in self.part(which))
 
-    def probe_values(self, which: str, name: str, values: Ints, most: int | None = None) -> tuple[Ints, Ints]:
+    def probe_values(
+        self,
+        which: str,
+        name: str,
+        values: Ints,
+        most: int | None = None,
+        keys: Callable[[], Hashes] | None = None,
+    ) -> tuple[Ints, Ints]:
         """All pairs (place in values, living row) whose codes agree on a column that has codes; `most` as in `probe`.
+
+        `keys` gives their hashes, which whoever has the values may know; they are not always needed.
 
         Of keys that mostly rise, as numbers do that are given out in turn, few lie within the reach of a segment. One
         out of reach is not even indexed.
         """
-        return _paired(self._probed(which, name, values, most))
+        return _paired(self._probed(which, name, values, most, keys or (lambda: mix(values.view(np.uint64)))))
 
     def _probed(
-        self, which: str, name: str, values: Ints, most: int | None
+        self, which: str, name: str, values: Ints, most: int | None, keys: Callable[[], Hashes]
     ) -> Iterator[tuple[int, Segment, Ints, Ints]]:
         if not len(values):
             return
         least, largest = int(values.min()), int(values.max())
+        hashed: Hashes | None = None
         for base, segment in self.part(which):
             low, high = segment.span(name)
             if largest < low or least > high:
                 continue
             near = None if low <= least and largest <= high else np.flatnonzero((values >= low) & (values <= high))
-            inside = values if near is None else values[near]
             by_value = segment.index_by_value(name)
             if by_value is None:
-                left, rows = segment.index((name,)).probe(mix(inside.view(np.uint64)), most)
+                hashed = keys() if hashed is None else hashed
+                left, rows = segment.index((name,)).probe(hashed if near is None else hashed[near], most)
             else:
-                left, rows = by_value.probe(inside, most)
+                left, rows = by_value.probe(values if near is None else values[near], most)
             yield base, segment, left if near is None else near[left], rows
 
     def reaches(self, name: str, values: Ints) -> bool:

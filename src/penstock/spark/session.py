@@ -16,6 +16,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from penstock.errors import MachineError, UsageError
+from penstock.spark.file_modes import use_calls
 from penstock.spark.unstarted import unstarted
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -59,9 +60,9 @@ _WORKER_PATH = Path(__file__).parent / "worker_path"
 
 _JVM_OPTIONS = "spark.driver.defaultJavaOptions"
 _QUICK_CHILDREN = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
-"""Hadoop starts `chmod` for every file that it makes on a local disk, some fourteen a batch, one after the other.
+"""Hadoop starts `chmod` for every folder that it makes on a local disk, and Spark `rm` for those of RocksDB.
 
-Each is there in 2 ms and not in 5 if the JVM does not start it by way of a helper.
+Each is there in 2 ms and not in 5 if the JVM does not start it by way of a helper. Of files see `file_modes.py`.
 """
 CHILDREN_OF_JVM = {_JVM_OPTIONS: _QUICK_CHILDREN}
 """What it sets of the JVM for every query."""
@@ -104,6 +105,7 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     session.sparkContext.setLogLevel("ERROR")
     if is_here:
         session.sparkContext.environment["PYTHONPATH"] = str(_WORKER_PATH)
+        use_calls(session)
     return session
 
 

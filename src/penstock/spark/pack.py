@@ -30,7 +30,7 @@ from penstock.runtime import (
 from penstock.runtime.columns.codes import codes, flat
 from penstock.runtime.group.between_stages import together
 from penstock.runtime.input.routing import route
-from penstock.runtime.state.store import from_ipc, to_ipc
+from penstock.runtime.state.store import from_ipc, to_ipc_column
 from penstock.spark.batch_times import PackTimer
 from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_heads import FileQuestion, LookedAt
@@ -173,11 +173,11 @@ class Packer:
             for name, shares in named.items():
                 for cell, rows in shares:
                     told.add(cell)
-                    self._add(packed, cell, (*place, header, str(name), part, to_ipc(rows)))
+                    self._add(packed, cell, (*place, header, str(name), part, rows))
         if malformed is not None:
-            self._add(packed, 0, (*place, header, "", MALFORMED, to_ipc(malformed)))
+            self._add(packed, 0, (*place, header, "", MALFORMED, malformed))
         if routed.order is not None:
-            places = to_ipc(pa.table({ORDER: routed.order}))
+            places = pa.table({ORDER: routed.order})
             for cell in range(self.grid.cells):
                 self._add(packed, cell, (*place, header, "", PLACES, places))
             return
@@ -222,7 +222,8 @@ def portions(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _as_batch(packed: dict[str, list[Any]]) -> Any:
-    return pa.record_batch([pa.array(packed[n], kind) for n, kind in zip(_NAMES, _KINDS, strict=True)], names=_NAMES)
+    told = [pa.array(packed[name], kind) for name, kind in zip(_NAMES[:-1], _KINDS, strict=True)]
+    return pa.record_batch([*told, to_ipc_column(packed[_NAMES[-1]])], names=_NAMES)
 
 
 def _without_malformed(piece: Any) -> tuple[Any, Any | None]:
@@ -265,8 +266,8 @@ _KINDS = [
     pa.string(),
     pa.string(),
     pa.string(),
-    pa.binary(),
 ]
+"""The types of all but the payload."""
 
 
 @dataclass(frozen=True)

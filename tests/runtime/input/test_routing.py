@@ -50,6 +50,16 @@ def test_every_cell_learns_of_every_header() -> None:
     assert {routed.chunk(cell).header.rows for cell in range(grid.cells)} == {1}
 
 
+@pytest.mark.parametrize("shares", [(1, 1), (4, 1), (3, 2)])
+def test_keys_that_go_to_the_very_cells_of_their_rows_are_not_sent(shares: tuple[int, int]) -> None:
+    plan, grid = plan_of(CHAIN), Grid(shares)
+    assert grid.go_with_rows(plan, "a", frozenset({"x"}))
+    data = rows("x n", *((x, x + 1) for x in range(20)))
+    assert route(plan, grid, "a", data, passes={}, punctuations={}).keys == {"a": []}
+    assert grid.go_with_rows(plan, "b", frozenset({"x"})) == (shares[1] == 1)
+    assert grid.go_with_rows(plan, "b", frozenset({"x", "y"}))
+
+
 def test_the_key_of_a_row_that_a_filter_drops_goes_along_its_line() -> None:
     plan, grid = plan_of(CHAIN), Grid((2, 3))
     data = rows("x n", (1, 1), (2, 0))

@@ -21,6 +21,7 @@ from penstock.runtime.state.store import (
     from_tensor,
     read_synopsis,
     to_ipc,
+    to_ipc_column,
     to_json,
     to_tensor,
     write_synopsis,
@@ -126,3 +127,14 @@ def test_a_compressed_table_is_read_as_any_other() -> None:
     assert bytes(expanded(pa.py_buffer(small))) == plain
     assert from_ipc(small).equals(from_ipc(plain))
     assert from_ipc(memoryview(small)).equals(from_ipc(plain))
+
+
+def test_tables_and_bytes_of_one_column_are_read_one_by_one() -> None:
+    long, short = pa.table({"n": pa.array(range(1000)), "s": [f"{n}" for n in range(1000)]}), pa.table({"n": [7, None]})
+    column = to_ipc_column([long, short, pa.table({}), None, b"", b"some bytes"])
+    column.validate(full=True)
+    assert column.null_count == 1
+    assert [from_ipc(column[n].as_buffer()) for n in range(3)] == [long, short, pa.table({})]
+    assert column[3:].to_pylist() == [None, b"", b"some bytes"]
+    assert column[0].as_py() == to_ipc(long)
+    assert to_ipc_column([]).to_pylist() == []

@@ -21,6 +21,7 @@ from penstock.plan.plan import ROW, Plan
 from penstock.runtime.columns.row_values import row_hashes
 from penstock.runtime.group.derived import columns_of_measure
 from penstock.runtime.group.finals import sum_type
+from penstock.runtime.input.grid import remainders
 from penstock.runtime.input.routing import split_by_cell
 from penstock.runtime.promise.items import Reports
 
@@ -37,7 +38,7 @@ def deal(
         yield 0, table
         return
     by = table if groups is None else table.select(list(groups))
-    yield from split_by_cell(table, (row_hashes(by) % np.uint64(buckets)).astype(np.int64))
+    yield from split_by_cell(table, remainders(row_hashes(by), buckets))
 
 
 def for_each_set(table: Any, sets: tuple[KeySet, ...]) -> Any:

@@ -27,7 +27,7 @@ from penstock.plan.dealing import dealt_columns, dealt_together
 from penstock.plan.plan import Plan
 from penstock.plan.promise_plans import MATCHES
 from penstock.runtime.columns.codes import Ints
-from penstock.runtime.columns.hashing import hash_rows
+from penstock.runtime.columns.hashing import Hashes, hash_rows
 from penstock.runtime.input.split_keys import Split, turns
 
 Cells = npt.NDArray[np.int64]
@@ -140,8 +140,13 @@ class Grid:
                 hashed = turns(plan, alias, table)
             else:
                 continue
-            found[number] = (hashed % np.uint64(share)).astype(np.int64) * stride
+            found[number] = remainders(hashed, share) * stride
         return found
+
+    def go_with_rows(self, plan: Plan, alias: str, columns: frozenset[str]) -> bool:
+        """Whether what is said of some columns of rows of an alias goes to the very cells that the rows go to."""
+        dealt = [dealt_columns(plan, number, alias) for number, _, _ in self._cut()]
+        return not self.splits and all(columns.issuperset(by) for by in dealt if by)
 
     def copies(self, plan: Plan, alias: str, columns: frozenset[str] | None = None) -> bool:
         """Whether rows of an alias, or what is known of some columns of it, lie in several cells."""
@@ -161,6 +166,12 @@ class Grid:
             if dealt_columns(plan, number, alias) == [column]:
                 found &= hash_rows(table, [column]) % np.uint64(share) == (cells // stride % share).astype(np.uint64)
         return found
+
+
+def remainders(hashed: Hashes, by: int) -> Ints:
+    """What is left of each hash."""
+    left = hashed & np.uint64(by - 1) if by & (by - 1) == 0 else hashed % np.uint64(by)
+    return left.view(np.int64)
 
 
 def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy: bool = True) -> tuple[int, ...]:

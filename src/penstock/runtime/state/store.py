@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -52,6 +52,33 @@ def to_ipc(table: Any) -> bytes:
     _write(table, pa.FixedSizeBufferWriter(buffer))
     written: bytes = buffer.to_pybytes()
     return written
+
+
+def to_ipc_column(values: Sequence[Any]) -> Any:
+    """A column of bytes, of which tables are given as they are: each is written to its place, and not copied again.
+
+    Tables come first, so that each begins at an address of eight bytes, as Arrow's streams end.
+    """
+    size = pa.MockOutputStream()
+    _write_all(values, size)
+    buffer = pa.allocate_buffer(size.size())
+    ends = _write_all(values, pa.FixedSizeBufferWriter(buffer))
+    known = pa.array([value is not None for value in values], pa.bool_())
+    return pa.Array.from_buffers(
+        pa.binary(), len(values), [known.buffers()[1], pa.py_buffer(np.array([0, *ends], np.int32)), buffer]
+    )
+
+
+def _write_all(values: Sequence[Any], sink: Any) -> list[int]:
+    """Where each value ends."""
+    ends = []
+    for value in values:
+        if isinstance(value, pa.Table):
+            _write(value, sink)
+        elif value is not None:
+            sink.write(value)
+        ends.append(sink.tell())
+    return ends
 
 
 def _write(table: Any, sink: Any) -> None:

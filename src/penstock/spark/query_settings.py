@@ -24,10 +24,20 @@ _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.fact
 Where it sees but packed rows, a few a batch, that was a tenth of what its JVM did.
 """
 
+_FEW_TASKS = {
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.files.maxPartitionBytes": str(4 << 20),
+    "spark.sql.files.openCostInBytes": str(64 << 10),
+}
+"""Small files of a stream are packed by one task, up to as much as is packed in the time that a task costs by itself.
+
+Spark would have as many tasks for each stream as there are cores, however little came.
+"""
+
 
 @contextmanager
 def settings_of_its_kind(spark: SparkSession, script: Script, one: Running, conf: Mapping[str, str]) -> Iterator[None]:
-    """While a query starts: where its state lies, in how many tasks, and whether Spark compiles what it evaluates."""
+    """While a query starts: where its state lies, in how many tasks it reads and keeps, what of it Spark compiles."""
     wanted = {name: value for name, value in _wanted(spark, script, one, conf).items() if name not in conf}
     with set_meanwhile(spark, wanted):
         yield
@@ -53,7 +63,7 @@ def _wanted(spark: SparkSession, script: Script, one: Running, conf: Mapping[str
     # Between blocks Spark may evaluate something on every row.
     is_packed = sink is not None and len(one.assembled.plans) == 1 and writes_packed(one.assembled, sink)
     if is_packed and decodes_all(script, [one.plan], conf):
-        settings |= _INTERPRETED
+        settings |= _INTERPRETED | _FEW_TASKS
     return settings
 
 

@@ -55,6 +55,21 @@ IMPORTED = {"spark.python.daemon.module": "penstock.spark.daemon"}
 
 On a cluster Penstock may come to the workers with the job (`--py-files`), after the parent of all of them has started.
 """
+
+UNCHECKED = {
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
+    "spark.broadcast.checksum": "false",
+    "spark.broadcast.compress": "false",
+}
+"""And of what one process hands to itself.
+
+Spark adds up all that is shuffled, twice, and all that is broadcast: to find out what a disk or a network spoilt, and
+whether a task that is done again gives what its first attempt gave. On one machine no task that has given something is
+done again, unless the whole batch is.
+"""
 _WORKER_PATH = Path(__file__).parent / "worker_path"
 """What Python processes that Spark starts on one machine have on their path: they import what is compiled already."""
 
@@ -91,7 +106,7 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     if master and not is_submitted:
         builder = builder.master(master)
     is_here = master.startswith("local")
-    for key, value in {**SETTINGS, **(IMPORTED if is_here else {}), **conf}.items():
+    for key, value in {**SETTINGS, **(IMPORTED | UNCHECKED if is_here else {}), **conf}.items():
         builder = builder.config(key, value)
     # A JVM that runs already has its error stream.
     has_errors_here = bool(os.environ.get("PENSTOCK_DEBUG")) or SparkSession.getActiveSession() is not None

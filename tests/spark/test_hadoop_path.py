@@ -94,6 +94,17 @@ def test_what_a_name_means_is_what_it_means_to_spark(spark: SparkSession, tmp_pa
     assert '"nowhere"' in str(refused.value.detail)
 
 
+def test_a_file_system_that_does_not_answer_is_told_with_the_checkpoint(spark: SparkSession) -> None:
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
+    conf.set("ipc.client.connect.max.retries", "0")
+    try:
+        with pytest.raises(UsageError, match="--checkpoint hdfs://localhost:1/job: Spark does not reach") as refused:
+            checkpoint_root(spark, "hdfs://localhost:1/job")
+    finally:
+        conf.unset("ipc.client.connect.max.retries")
+    assert "Connection refused" in str(refused.value.detail)
+
+
 def test_one_run_at_a_time_where_no_lock_of_the_system_is(
     spark: SparkSession, viewed: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

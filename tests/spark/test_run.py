@@ -355,3 +355,12 @@ def test_batches_that_were_committed_and_never_told_of_are_not_called_exact(benc
     (bench.folder / "checkpoint" / "out" / "exact.json").unlink()
     after = bench.run(LATE)
     assert "INEXACT: what 1 batch broke is not known" in after.err.splitlines()[-1]
+
+
+def test_a_setting_that_spark_does_not_take_is_told_as_such(bench: Bench) -> None:
+    bench.write("s", rows(0, 2, keys=2), KN)
+    bench.write("t", rows(0, 2, keys=2), KN)
+    ran = bench.run(PLAIN + JOIN, conf={"spark.sql.shuffle.partitions": "few"})
+    assert ran.code == 2
+    assert ran.err.startswith("error: Spark does not take a setting\n  detail: ")
+    assert "spark.sql.shuffle.partitions" in ran.err

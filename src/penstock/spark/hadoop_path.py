@@ -80,9 +80,9 @@ class HadoopPath:
         return self
 
     def require_known(self) -> None:
-        """Raise OSError if Spark has no such file system."""
+        """Raise OSError if Spark has no such file system, or it does not answer."""
         with _told():
-            self._system()
+            self._system().exists(self._path())
 
     def exists(self) -> bool:
         """Whether it is there."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import IllegalArgumentException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from penstock.errors import MachineError, UsageError
@@ -117,6 +117,9 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
         if "JAVA_GATEWAY_EXITED" not in str(error):
             raise
         raise unstarted(None if has_errors_here else spark_log()) from error
+    except IllegalArgumentException as error:
+        said = str(error).splitlines()[0]
+        raise UsageError("Spark does not take a setting", detail=said, hint="see what --conf says") from error
     session.sparkContext.setLogLevel("ERROR")
     if is_here:
         session.sparkContext.environment["PYTHONPATH"] = str(_WORKER_PATH)

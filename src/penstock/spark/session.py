@@ -113,6 +113,8 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     try:
         with nullcontext() if has_errors_here else _errors_into_log():
             session = builder.getOrCreate()
+            # A new session looks at its settings when it is first asked for one.
+            session.conf.get(PROVIDER, None)
     except PySparkRuntimeError as error:
         if "JAVA_GATEWAY_EXITED" not in str(error):
             raise

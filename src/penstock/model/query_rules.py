@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.model.clauses import (
     GROUPINGS,
+    PICKS,
     QUANTILES,
     VARIANCES,
     Aggregate,
@@ -21,7 +22,7 @@ from penstock.model.clauses import (
     columns_of,
 )
 from penstock.model.core_terms import core_term
-from penstock.model.expressions import ColumnRef
+from penstock.model.expressions import Call, ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Difference, Opaque, Predicate, Residual, aliases_of
 from penstock.model.problem import Problem, Subject
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from penstock.model.query import Query
 
 
+_ORDER_HINT = (
+    "one plain column decides: max_by(x, ts); where several do, the row is that of ROW_NUMBER() OVER (PARTITION BY … "
+    "ORDER BY ts DESC, id DESC) AS rn, and WHERE rn = 1 around it"
+)
+_FIELDS_HINT = "name its fields: s.a, s.b"
+_NESTED = ("struct", "named_struct", "array", "map")
 _KEY_HINT = "derive a column of a plain type in CREATE STREAM, such as a STRING or a BIGINT"
 
 
@@ -247,8 +254,13 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
         yield Problem(subject, f"{value}: {value.argument} is not grouped by", "name a key as GROUP BY has it")
     for by in value.more:
         kind = query.type_of(by) if isinstance(by, ColumnRef) else None
-        if kind is not None and not kind.is_key:
-            yield Problem(subject, f"{value}: values of {kind} cannot be compared")
+        is_nested = not kind.is_key if kind is not None else _makes_nested(by)
+        if is_nested and value.function in PICKS:
+            yield Problem(subject, f"{value}: values of {kind or by} have no order here", _ORDER_HINT)
+        elif is_nested and kind is not None:
+            yield Problem(subject, f"{value}: values of {kind} cannot be compared", _FIELDS_HINT)
+    if value.function in ("min", "max") and _makes_nested(value.argument):
+        yield Problem(subject, f"{value}: values of {value.argument} have no order here", _ORDER_HINT)
     if not isinstance(value.argument, ColumnRef):
         return
     source = query.by_alias.get(value.argument.alias)
@@ -257,8 +269,15 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
         return
     if value.function in ("sum", "avg", *QUANTILES, *VARIANCES) and not kind.is_number:
         yield Problem(subject, f"{value}: {kind} is no number")
-    elif (value.function in ("min", "max", "collect_set") or value.distinct) and not kind.is_key:
-        yield Problem(subject, f"{value}: values of {kind} cannot be compared")
+    elif value.function in ("min", "max") and not kind.is_key:
+        yield Problem(subject, f"{value}: values of {kind} have no order here", _ORDER_HINT)
+    elif (value.function == "collect_set" or value.distinct) and not kind.is_key:
+        yield Problem(subject, f"{value}: values of {kind} cannot be compared", _FIELDS_HINT)
+
+
+def _makes_nested(value: Scalar | None) -> bool:
+    """Whether an expression puts values together, into one that has no order."""
+    return isinstance(value, Expression) and isinstance(value.term, Call) and value.term.function in _NESTED
 
 
 def _follows_from_groups(value: Scalar, query: Query) -> bool:

@@ -195,7 +195,12 @@ def _output_problems(query: Query) -> Iterator[Problem]:
         yield from _column_problems(query, columns_of(output.value), subject)
         yield from _aggregate_problems(query, output.value, subject)
         if isinstance(output.value, TimeWindow) and not query.is_grouped:
-            yield Problem(subject, f"{output.value} is not grouped by", f"add it: GROUP BY {output.value.whole}")
+            yield Problem(
+                subject,
+                f"{output.value} is not grouped by",
+                f"add it: GROUP BY {output.value.whole}; where a query around this one groups, name "
+                f"{output.value.column} here, and its window there",
+            )
         if (
             query.is_grouped
             and not isinstance(output.value, Aggregate)
@@ -229,7 +234,8 @@ def _output_problems(query: Query) -> Iterator[Problem]:
         yield Problem(
             Subject("name", query.name),
             "SELECT DISTINCT with aggregates is not in the language",
-            "each group gives one row already",
+            "each group gives one row already; where groups differ in what is not shown, "
+            "write SELECT DISTINCT a, n FROM (SELECT a, count(*) AS n FROM … GROUP BY …)",
         )
 
 

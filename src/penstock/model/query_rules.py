@@ -38,6 +38,7 @@ _ORDER_HINT = (
     "one plain column decides: max_by(x, ts); where several do, the row is that of ROW_NUMBER() OVER (PARTITION BY … "
     "ORDER BY ts DESC, id DESC) AS rn, and WHERE rn = 1 around it"
 )
+_SPAN_HINT = "write INTERVAL 3 SECONDS for a TIMESTAMP, INTERVAL 3 DAYS for a DATE, 3 for integers"
 _FIELDS_HINT = "name its fields: s.a, s.b"
 _NESTED = ("struct", "named_struct", "array", "map")
 _KEY_HINT = "derive a column of a plain type in CREATE STREAM, such as a STRING or a BIGINT"
@@ -128,7 +129,7 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
                     "both must be TIMESTAMP, both DATE, or both integers",
                 )
             if (why := span_problem(predicate.span, types[0])) is not None:
-                return Problem(subject, why, "write INTERVAL 3 SECONDS for a TIMESTAMP or a DATE, 3 for integers")
+                return Problem(subject, why, _SPAN_HINT)
         case Opaque() if len(aliases_of(predicate)) != 1:
             return Problem(subject, f"{predicate} is not about one stream")
         case _:

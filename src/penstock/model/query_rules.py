@@ -22,12 +22,13 @@ from penstock.model.clauses import (
     columns_of,
 )
 from penstock.model.core_terms import core_term
-from penstock.model.expressions import Call, ColumnRef, Expression
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Difference, Opaque, Predicate, Residual, aliases_of
 from penstock.model.problem import Problem, Subject
 from penstock.model.relation import Join, JoinKind, joins, leaves
 from penstock.model.stream_problems import span_problem
+from penstock.model.term_types import is_nested
 from penstock.model.types import DataType
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _ORDER_HINT = (
 )
 _SPAN_HINT = "write INTERVAL 3 SECONDS for a TIMESTAMP, INTERVAL 3 DAYS for a DATE, 3 for integers"
 _FIELDS_HINT = "name its fields: s.a, s.b"
-_NESTED = ("struct", "named_struct", "array", "map")
 _KEY_HINT = "derive a column of a plain type in CREATE STREAM, such as a STRING or a BIGINT"
 
 
@@ -261,12 +261,13 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
         yield Problem(subject, f"{value}: {value.argument} is not grouped by", "name a key as GROUP BY has it")
     for by in value.more:
         kind = query.type_of(by) if isinstance(by, ColumnRef) else None
-        is_nested = not kind.is_key if kind is not None else _makes_nested(by)
-        if is_nested and value.function in PICKS:
+        is_unordered = is_nested(by, query.type_of) or (kind is not None and not kind.is_key)
+        if is_unordered and value.function in PICKS:
             yield Problem(subject, f"{value}: values of {kind or by} have no order here", _ORDER_HINT)
-        elif is_nested and kind is not None:
+        elif is_unordered and kind is not None:
             yield Problem(subject, f"{value}: values of {kind} cannot be compared", _FIELDS_HINT)
-    if value.function in ("min", "max") and _makes_nested(value.argument):
+    is_made = isinstance(value.argument, Expression) and is_nested(value.argument, query.type_of)
+    if is_made and value.function in ("min", "max"):
         yield Problem(subject, f"{value}: values of {value.argument} have no order here", _ORDER_HINT)
     if not isinstance(value.argument, ColumnRef):
         return
@@ -280,11 +281,6 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
         yield Problem(subject, f"{value}: values of {kind} have no order here", _ORDER_HINT)
     elif (value.function == "collect_set" or value.distinct) and not kind.is_key:
         yield Problem(subject, f"{value}: values of {kind} cannot be compared", _FIELDS_HINT)
-
-
-def _makes_nested(value: Scalar | None) -> bool:
-    """Whether an expression puts values together, into one that has no order."""
-    return isinstance(value, Expression) and isinstance(value.term, Call) and value.term.function in _NESTED
 
 
 def _follows_from_groups(value: Scalar, query: Query) -> bool:

@@ -35,6 +35,10 @@ _QUERIES = {
     "below_too": "SELECT d.n, b.x FROM (SELECT window.start AS w, count(*) AS n FROM a JOIN b ON a.k = b.k "
     "WHERE a.s LIKE concat('%', b.s) GROUP BY window(a.ts, '1 hour')) AS d JOIN b ON b.x < d.n",
     "nothing": "SELECT a.k FROM a JOIN b ON a.k = b.k WHERE 1 = 0",
+    # A key that cannot be worked out of every row, and a condition that keeps those rows out.
+    "guarded": "SELECT a.k, b.k AS bk FROM a JOIN b ON 6 / a.x = b.k WHERE a.x <> 0",
+    "guarded_below": "SELECT d.k, b.k AS bk FROM (SELECT DISTINCT k, x FROM a) AS d LEFT JOIN b ON 6 / b.x = d.x "
+    "AND b.x <> 0 WHERE d.x <> 0",
 }
 
 
@@ -50,7 +54,7 @@ def _rows(chance: random.Random, size: int) -> list[dict[str, Any]]:
     ]
 
 
-_FEW = ("spark", "once", "counted", "left_out")
+_FEW = ("spark", "once", "counted", "left_out", "guarded")
 """One of each kind, where time counts."""
 
 

@@ -64,6 +64,8 @@ def test_what_the_core_said_stands_as_it_was_said() -> None:
 
 def test_a_failure_on_the_way_back_names_the_checkpoint() -> None:
     assert "cannot go on from the checkpoint dir" in failure_of("out", ValueError("x"), Path("dir")).message
+    divided = ValueError("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012")
+    assert failure_of("out", divided, Path("dir")).message == "query out failed"
     assert failure_of("out", ValueError("x")).message == "query out failed"
 
 

@@ -207,3 +207,11 @@ def test_a_sum_beyond_bigint_is_an_error_that_names_it(bench: Bench) -> None:
     ran = bench.run(f"{script} SELECT sum(s.k) AS total FROM s, t WHERE s.k = t.k;", unbounded=True)
     assert ran.code == 1
     assert "sum(s.k) of a group is beyond BIGINT" in ran.err
+
+
+def test_texts_of_a_collation_are_not_grouped_by_their_bytes(bench: Bench) -> None:
+    stream = "CREATE STREAM s (a STRING, ts TIMESTAMP) USING parquet OPTIONS (path '{data}/s');"
+    bench.write("s", [], pa.schema([("a", pa.string()), ("ts", pa.timestamp("us", "UTC"))]))
+    ran = bench.run(f"{stream} SELECT a COLLATE UTF8_LCASE AS a, count(*) AS n FROM s GROUP BY a COLLATE UTF8_LCASE;")
+    assert ran.code == 2
+    assert "is not grouped or compared by its collation yet" in ran.err

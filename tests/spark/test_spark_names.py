@@ -25,19 +25,22 @@ a ^ 1; (a); ((a + b)); (a + b) * 2; a + b + 1; concat_ws('-', s, s); lpad(s, 3, 
 startswith(s, 'a'); contains(s, 'a'); make_date(2024, 1, 1); split_part(s, '-', 1); weekofyear(d); quarter(d)
 dayofweek(d); last_day(d); add_months(d, 1); months_between(ts, ts); s = 'x'; x > 1.0; -1; a * -1; b > 2147483648
 nvl2(a, 1, 2); bround(x, 1); rint(x); initcap(s); repeat(s, 2); ascii(s); sha2(s, 256); sha1(s); translate(s, 'a', 'b')
-ucase(s); lcase(s); lower(s); s RLIKE 'a'; s REGEXP 'a.b'; s NOT RLIKE 'a'; s ILIKE 'a%'
+ucase(s); lcase(s); lower(s); s RLIKE 'a'; s REGEXP 'a.b'; s NOT RLIKE 'a'; s ILIKE 'a%'; st.f + 1; v.st.f + v.a
+(st).f; named_struct('q', a).q; coalesce(st, st).f; r[0]; v.r[a] + 1; split(s, '-')[0]; upper(v.st.g.h); st.g.h
+array(st)[0].g.h; map('k', st)['k'].f; CAST(st.f AS STRING); st.f IS NULL
 """
 AGGREGATES = """
 count(*); count(1); count(a); count(DISTINCT a); sum(a); sum(v.a); SUM(a + b); min(a); max(v.b); avg(a); mean(a)
 median(a); count_if(a > 1); bool_and(ok); every(ok); bool_or(ok); any(ok); some(ok); count(*) FILTER (WHERE a > 1)
 sum(a) FILTER (WHERE ok AND a > 1); sum(a) + 1; 100 * count(*) / sum(b); sum(a) / count(*); round(avg(x), 2)
+max(st.f); max_by(st, ts).f; (max_by(v.st, ts)).g.h; sum(r[0])
 coalesce(sum(a), 0); max(ts) - min(ts); sum(CASE WHEN a > 1 THEN 1 ELSE 0 END); sum(a)::DOUBLE; count(a) > 1
 """
 UNKNOWN = """
-ts + INTERVAL 5 MINUTES; d + 1; 1e3; 'it''s'; log(x); split(s, '-')[0]; extract(HOUR FROM ts); rlike(s, 'a')
+ts + INTERVAL 5 MINUTES; d + 1; 1e3; 'it''s'; log(x); extract(HOUR FROM ts); rlike(s, 'a')
 regexp_like(s, 'a')"""
 STREAM = """CREATE STREAM v (a INT, b BIGINT, s STRING, ok BOOLEAN, x DOUBLE, p DECIMAL(9,2), ts TIMESTAMP, d DATE,
-  r ARRAY<INT>, st STRUCT<f: INT>, EVENT TIME ts, ORDERED BY ts);"""
+  r ARRAY<INT>, st STRUCT<f: INT, g: STRUCT<h: STRING>>, EVENT TIME ts, ORDERED BY ts);"""
 
 
 def listed(text: str) -> list[str]:
@@ -47,7 +50,8 @@ def listed(text: str) -> list[str]:
 def test_an_expression_is_named_as_spark_names_it(spark: SparkSession) -> None:
     spark.sql(
         "SELECT 1 AS a, 2L AS b, 'x' AS s, true AS ok, 1.5D AS x, CAST(2.25 AS DECIMAL(9,2)) AS p, "
-        "TIMESTAMP '2024-01-01 00:00:00' AS ts, DATE '2024-01-02' AS d, array(1, 2) AS r, named_struct('f', 1) AS st"
+        "TIMESTAMP '2024-01-01 00:00:00' AS ts, DATE '2024-01-02' AS d, array(1, 2) AS r, "
+        "named_struct('f', 1, 'g', named_struct('h', 'x')) AS st"
     ).createOrReplaceTempView("v")
     found: dict[str, str] = {}
     wanted: dict[str, str] = {}

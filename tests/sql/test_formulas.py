@@ -60,3 +60,12 @@ def test_terms_are_what_the_expression_grows_by() -> None:
         some = {name: Fraction(draw.randint(1, 9)) for name in AGGREGATES}
         assert value(some) == nothing + sum(factors.get(name, 0) * some[name] for name in AGGREGATES), text
     assert min(linear, others) > 20
+
+
+def test_a_field_of_what_an_aggregate_gives_stands_right_after_it() -> None:
+    stream = "CREATE STREAM s (a INT, at STRUCT<x: STRUCT<y: INT>>, ts TIMESTAMP);"
+    (query,) = parse(f"{stream} SELECT max_by(at, ts).x.y + max(a) AS y, (max_by(at, ts)).x AS x FROM s;").queries
+    assert [str(shown) for shown in query.answer] == [
+        "max_by(s.at, s.ts).x.y + max(s.a)",
+        "(max_by(s.at, s.ts)).x",
+    ]

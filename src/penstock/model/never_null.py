@@ -28,7 +28,12 @@ _WHOLE = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
 
 
 def never_null(source: Source, column: str) -> bool:
-    """Whether a column of a source is certain to have a value in every row."""
+    """Whether a column of a source is certain to have a value in every row: by what is declared of it, or made so."""
+    for scheme in source.stream.schemes:
+        if isinstance(scheme, PrimaryKey) and column in scheme.columns:
+            return True
+        if isinstance(scheme, Check) and any(_asks_for(p, column) for p in scheme.condition):
+            return True
     match source.below:
         case Query() as query:
             # A column that a table or an expression adds to the answer is none of the block's.
@@ -38,11 +43,6 @@ def never_null(source: Source, column: str) -> bool:
             return all(never_null(member, column) for member in members)
         case None:
             pass
-    for scheme in source.stream.schemes:
-        if isinstance(scheme, PrimaryKey) and column in scheme.columns:
-            return True
-        if isinstance(scheme, Check) and any(_asks_for(p, column) for p in scheme.condition):
-            return True
     conditions = (*source.stream.where, *source.where)
     return any(rejects_null(p) and any(ref.column == column for ref in p.columns) for p in conditions)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.model.clauses import (
     GROUPINGS,
+    PICKS,
     QUANTILES,
     VARIANCES,
     Aggregate,
@@ -21,18 +22,25 @@ from penstock.model.clauses import (
     columns_of,
 )
 from penstock.model.core_terms import core_term
-from penstock.model.expressions import ColumnRef
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Difference, Opaque, Predicate, Residual, aliases_of
 from penstock.model.problem import Problem, Subject
 from penstock.model.relation import Join, JoinKind, joins, leaves
 from penstock.model.stream_problems import span_problem
+from penstock.model.term_types import is_nested
 from penstock.model.types import DataType
 
 if TYPE_CHECKING:
     from penstock.model.query import Query
 
 
+_ORDER_HINT = (
+    "one plain column decides: max_by(x, ts); where several do, the row is that of ROW_NUMBER() OVER (PARTITION BY … "
+    "ORDER BY ts DESC, id DESC) AS rn, and WHERE rn = 1 around it"
+)
+_SPAN_HINT = "write INTERVAL 3 SECONDS for a TIMESTAMP, INTERVAL 3 DAYS for a DATE, 3 for integers"
+_FIELDS_HINT = "name its fields: s.a, s.b"
 _KEY_HINT = "derive a column of a plain type in CREATE STREAM, such as a STRING or a BIGINT"
 
 
@@ -121,7 +129,7 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
                     "both must be TIMESTAMP, both DATE, or both integers",
                 )
             if (why := span_problem(predicate.span, types[0])) is not None:
-                return Problem(subject, why, "write INTERVAL 3 SECONDS for a TIMESTAMP or a DATE, 3 for integers")
+                return Problem(subject, why, _SPAN_HINT)
         case Opaque() if len(aliases_of(predicate)) != 1:
             return Problem(subject, f"{predicate} is not about one stream")
         case _:
@@ -188,7 +196,12 @@ def _output_problems(query: Query) -> Iterator[Problem]:
         yield from _column_problems(query, columns_of(output.value), subject)
         yield from _aggregate_problems(query, output.value, subject)
         if isinstance(output.value, TimeWindow) and not query.is_grouped:
-            yield Problem(subject, f"{output.value} is not grouped by", f"add it: GROUP BY {output.value.whole}")
+            yield Problem(
+                subject,
+                f"{output.value} is not grouped by",
+                f"add it: GROUP BY {output.value.whole}; where a query around this one groups, name "
+                f"{output.value.column} here, and its window there",
+            )
         if (
             query.is_grouped
             and not isinstance(output.value, Aggregate)
@@ -222,7 +235,8 @@ def _output_problems(query: Query) -> Iterator[Problem]:
         yield Problem(
             Subject("name", query.name),
             "SELECT DISTINCT with aggregates is not in the language",
-            "each group gives one row already",
+            "each group gives one row already; where groups differ in what is not shown, "
+            "write SELECT DISTINCT a, n FROM (SELECT a, count(*) AS n FROM … GROUP BY …)",
         )
 
 
@@ -247,8 +261,14 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
         yield Problem(subject, f"{value}: {value.argument} is not grouped by", "name a key as GROUP BY has it")
     for by in value.more:
         kind = query.type_of(by) if isinstance(by, ColumnRef) else None
-        if kind is not None and not kind.is_key:
-            yield Problem(subject, f"{value}: values of {kind} cannot be compared")
+        is_unordered = is_nested(by, query.type_of) or (kind is not None and not kind.is_key)
+        if is_unordered and value.function in PICKS:
+            yield Problem(subject, f"{value}: values of {kind or by} have no order here", _ORDER_HINT)
+        elif is_unordered and kind is not None:
+            yield Problem(subject, f"{value}: values of {kind} cannot be compared", _FIELDS_HINT)
+    is_made = isinstance(value.argument, Expression) and is_nested(value.argument, query.type_of)
+    if is_made and value.function in ("min", "max"):
+        yield Problem(subject, f"{value}: values of {value.argument} have no order here", _ORDER_HINT)
     if not isinstance(value.argument, ColumnRef):
         return
     source = query.by_alias.get(value.argument.alias)
@@ -257,8 +277,10 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
         return
     if value.function in ("sum", "avg", *QUANTILES, *VARIANCES) and not kind.is_number:
         yield Problem(subject, f"{value}: {kind} is no number")
-    elif (value.function in ("min", "max", "collect_set") or value.distinct) and not kind.is_key:
-        yield Problem(subject, f"{value}: values of {kind} cannot be compared")
+    elif value.function in ("min", "max") and not kind.is_key:
+        yield Problem(subject, f"{value}: values of {kind} have no order here", _ORDER_HINT)
+    elif (value.function == "collect_set" or value.distinct) and not kind.is_key:
+        yield Problem(subject, f"{value}: values of {kind} cannot be compared", _FIELDS_HINT)
 
 
 def _follows_from_groups(value: Scalar, query: Query) -> bool:

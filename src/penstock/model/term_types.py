@@ -64,6 +64,15 @@ _OF_TEXT_OR_BYTES = frozenset({"substring", "substr", "left", "lpad", "rpad", "r
 _WHOLE_PARTS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFWEEK", "DOW", "DOY", "HOUR", "MINUTE"}
 
 
+def is_nested(value: ColumnRef | Expression, column_type: ColumnTypes) -> bool:
+    """Whether a value is known to be one of several: a struct, an array or a map, of which the core knows no order."""
+    term = value.term if isinstance(value, Expression) else value
+    kind = type_of(term, column_type)
+    if kind is not None:
+        return kind.kind in (Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.VARIANT)
+    return isinstance(term, Call) and term.function in ("struct", "array", "map")
+
+
 def type_of(term: Term, column_type: ColumnTypes) -> DataType | None:
     """The type of an expression; None where it is not certain, and of NULL."""
     found = _type_of(term, column_type)

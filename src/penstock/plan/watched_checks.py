@@ -8,7 +8,8 @@ that such a CHECK ties to it: nothing is concluded of others.
 Watched is what is decided exactly, and as Spark does: a column beside constants, beside another column of the row,
 beside NULL. Which instant a TIMESTAMP without a zone is depends on the session's: spark/asked_before.py puts its code
 in its place. Left out, and named by `explain` as not watched: texts with a collation or of a fixed length, columns of
-two types, and whatever Spark alone evaluates. CHECKs of a block's answer follow from below, and are watched there.
+two types, and whatever Spark alone evaluates. CHECKs of a block's answer that follow from below are watched there; what
+a view declares is watched here.
 
 The conditions stand in the plan as a text of JSON, in the place that WHEN has of a punctuation.
 """
@@ -26,7 +27,8 @@ from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, Comparison, NoneOf, NullTest, OneOf, Op, Opaque, Predicate, Residual
 from penstock.model.query import Query
-from penstock.model.schemes import Check
+from penstock.model.schemes import Check, Policy
+from penstock.model.script import policy_of
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 from penstock.plan.merge_plan import MergePlan
@@ -58,14 +60,10 @@ class CheckedRow:
 def checks_of(query: Query, merged: Mapping[str, MergePlan | Reason]) -> Iterator[PromisePlan]:
     """The CHECKs that are watched, as far as the engine can compare."""
     for source in query.all_sources:
-        if source.below is not None:
-            continue
         plan = merged.get(source.alias)
         own = plan.checks if isinstance(plan, MergePlan) else ()
         named = _named(query, source)
-        for scheme in source.stream.schemes:
-            if not isinstance(scheme, Check):
-                continue
+        for scheme in _stated(source):
             conditions = tuple(_compared(scheme, source.stream))
             by_bucket = [c.column for c in own if c.constraint == scheme.on(source.stream.name)]
             if by_bucket and len(conditions) == len(by_bucket):
@@ -81,13 +79,20 @@ def checks_of(query: Query, merged: Mapping[str, MergePlan | Reason]) -> Iterato
 def unwatched_checks(query: Query) -> Iterator[str]:
     """The CHECKs of which something may be concluded that nobody compares; of what only Spark evaluates nothing is."""
     for source in query.all_sources:
-        named = _named(query, source) if source.below is None else set()
+        named = _named(query, source)
         types = {column.name: column.type for column in source.stream.carried}
-        for scheme in source.stream.schemes if source.below is None else ():
-            if isinstance(scheme, Check) and named & set(scheme.own_columns):
+        for scheme in _stated(source):
+            if named & set(scheme.own_columns):
                 understood = [p for p in scheme.condition if not isinstance(p, Opaque | Residual)]
                 if any(_comparison(predicate, types) is None for predicate in understood):
                     yield scheme.on(source.stream.name)
+
+
+def _stated(source: Source) -> Iterator[Check]:
+    """The CHECKs that somebody declared; what follows from below is trusted."""
+    for scheme in source.stream.schemes:
+        if isinstance(scheme, Check) and (source.below is None or policy_of(scheme) is not Policy.TRUST):
+            yield scheme
 
 
 def with_values(when: str, place: Callable[[str, str], str]) -> str:

@@ -54,7 +54,7 @@ from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.passing import Passing, counts_of_tasks
 from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
-from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
+from penstock.spark.sources import depends_on_order, filters_of, read_stream, with_declared_columns, with_filters
 from penstock.spark.stateful_stage import StatefulStage
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import DEALT, TOLD, EvaluatedRedealer, Redealer, output_columns
@@ -301,8 +301,10 @@ def packed_stream(
         # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
         with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
         return packed_files(spark, stream, packer)
+    filters = filters_of(plan, stream.name)
     if given is not None:
-        frame, ordered = with_declared_columns(_with_source_parts(given, stream), stream, in_order, straight=False)
+        given = _with_source_parts(given, stream)
+        frame, ordered = with_declared_columns(given, stream, in_order, straight=False, filters=filters)
     else:
         frame, kept = judged(read_stream(spark, stream, in_order), stream, observation)
         question = None if stream.tables else asked_of_files(stream)
@@ -310,7 +312,7 @@ def packed_stream(
             # Else the place of a row tells its file.
             kept = (*kept, head_of_file(stream))
         packer = replace(packer, question=question)
-        frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
+        frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept, filters=filters)
     frame = with_filters(frame, plan, stream.name, ordered)
     return mapped(frame, replace(packer, ordered=ordered), PACKED)
 

@@ -34,6 +34,8 @@ _PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _VAGUE = ("[TASK_WRITE_FAILED]", "[FAILED_READ_FILE.NO_HINT]", "Job aborted")
 """Beginnings of lines that say what failed and not why."""
+_OF_A_VALUE = "SQLSTATE: 22"
+"""What Spark says of an expression that has no value of some row: no checkpoint has a part in that."""
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
 _LONGEST = 400
 _GATEWAY = Path(py4j.__file__).parent
@@ -72,7 +74,7 @@ def failure_of(query: str, error: Exception, resuming: AnyPath | None = None) ->
     if ours is not None:
         return DataError(ours["message"], detail=ours["detail"], hint=ours["hint"])
     said = what_it_says(error)
-    if resuming is not None:
+    if resuming is not None and _OF_A_VALUE not in said:
         return DataError(
             f"query {query} cannot go on from the checkpoint {resuming}",
             detail=said,

@@ -131,9 +131,26 @@ def _require_groups(aggregate: AggregatePlan, types: Mapping[str, str]) -> None:
     for key in aggregate.keys:
         if "VARIANT" in types[key.name].upper():
             raise UsageError(f"nothing can be grouped by {key.text}: Spark has no equality for VARIANT")
+        _require_no_collation(key.text, types[key.name])
+    ordering = () if aggregate.top is None else tuple(by.name for by in aggregate.top.ordering)
     for column in aggregate.columns:
+        for kind in (column.type, *(argument.type for argument in column.more)):
+            _require_no_collation(column.text, kind or "")
         if column.type is not None:
             _require_argument(column, column.type.upper())
+        if column.value in ordering and (column.type or "").upper().startswith(_NESTED):
+            raise NotSupportedYet(
+                f"nothing is ordered by {column.text}, which is {column.type}",
+                hint="order by what it is made of: s.a, s.b",
+            )
+
+
+def _require_no_collation(text: str, kind: str) -> None:
+    """Raise on texts of which a collation calls different ones equal: groups tell them apart by their bytes."""
+    if "COLLATE" in kind.upper():
+        raise NotSupportedYet(
+            f"{text}: {kind} is not grouped or compared by its collation yet", hint="write lower(s), or the like"
+        )
 
 
 def _require_argument(column: AggregateColumn, kind: str) -> None:

@@ -24,7 +24,7 @@ from penstock.model.stream import Stream
 from penstock.spark.arrow_map import mapped
 from penstock.spark.operator import ANSWER, FRONTIER
 from penstock.spark.pack import FRONTIERS, PACKED, Packer, portions
-from penstock.spark.sources import with_filters
+from penstock.spark.sources import filters_of, with_filters
 from penstock.spark.table_joins import as_query_reads, require_types
 from penstock.spark.unpack import TOLD
 from penstock.spark.worker import settle
@@ -36,7 +36,8 @@ def packed_block(answer: DataFrame, stream: Stream, reading: Stream, packer: Pac
     `reading` is the stream as the block above reads it: joined with tables, with columns derived.
     """
     require_types(answer, [(column.name, str(column.type)) for column in stream.carried], stream.name)
-    read = as_query_reads(answer, reading, among=F.col(TOLD[0]) == ANSWER)
+    filters = filters_of(packer.plan, packer.stream)
+    read = as_query_reads(answer, reading, filters, among=F.col(TOLD[0]) == ANSWER)
     filtered = with_filters(read, packer.plan, packer.stream, ordered=False, beside=TOLD)
     return mapped(filtered, BlockPacker(packer, speakers), PACKED)
 

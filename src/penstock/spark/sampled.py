@@ -19,7 +19,7 @@ from penstock.spark.option_values import option_values
 from penstock.spark.pack import passes
 from penstock.spark.punctuations import take_out
 from penstock.spark.sinks import FILES
-from penstock.spark.sources import with_declared_columns, with_filters
+from penstock.spark.sources import filters_of, with_declared_columns, with_filters
 from penstock.spark.types import spark_type
 
 
@@ -30,7 +30,8 @@ def first_rows(spark: SparkSession, script: Script, plan: Plan, count: int) -> d
         stream = script.stream(name)
         assert stream is not None
         try:
-            frame, _ = with_declared_columns(_raw(spark, stream, count), stream, ordered=False)
+            raw, filters = _raw(spark, stream, count), filters_of(plan, name)
+            frame, _ = with_declared_columns(raw, stream, ordered=False, filters=filters)
             found[name] = with_filters(frame, plan, name, ordered=False).toArrow()
         except SPARK_ERRORS as error:
             raise DataError(f"cannot read stream {name}", detail=what_it_says(error)) from error

@@ -33,7 +33,7 @@ from penstock.spark.arrow_map import mapped
 from penstock.spark.operator import ANSWER, FRONTIER, PASSED_ON
 from penstock.spark.pack import FRONTIERS, PACKED, Packer, portions
 from penstock.spark.pack_block import BlockPacker
-from penstock.spark.sources import filtered_columns
+from penstock.spark.sources import filtered_columns, filters_of
 from penstock.spark.table_joins import as_query_reads, require_types
 from penstock.spark.unpack import TOLD
 from penstock.spark.worker import settle
@@ -93,7 +93,8 @@ def packed_for_readers(
         kept.append(_FOR)
     for number, reader in enumerate(readers):
         among = is_answer & (F.col(_FOR) == number) if copies else is_answer
-        read = as_query_reads(answer, reader.reading, among=among)
+        filters = filters_of(reader.packer.plan, reader.packer.stream)
+        read = as_query_reads(answer, reader.reading, filters, among=among)
         read, shown = filtered_columns(read, reader.packer.plan, reader.packer.stream, ordered=False)
         answer = read.selectExpr(*kept, f"struct({', '.join(shown or [f'TRUE AS {_ROW}'])}) AS {_own(number)}")
         kept.append(_own(number))

@@ -7,7 +7,8 @@ costs room in the exchange, so it is added only where an answer depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -58,12 +59,18 @@ def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFram
 
 
 def with_declared_columns(
-    frame: DataFrame, stream: Stream, ordered: bool, straight: bool = True, beside: Sequence[Column] = ()
+    frame: DataFrame,
+    stream: Stream,
+    ordered: bool,
+    *,
+    straight: bool = True,
+    beside: Sequence[Column] = (),
+    filters: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[DataFrame, bool]:
     """The declared columns, derived ones computed, rows outside the stream's WHERE gone; is the order known?
 
     `straight` says that the rows come straight from the files, and not out of a DataFrame that may have moved them.
-    What is `beside` is kept beside the declared columns.
+    What is `beside` is kept beside the declared columns; the `filters` of a query say of which rows it derives columns.
     """
     named = {name.casefold(): name for name in frame.columns}
     plain = [c for c in stream.carried if c.derived is None]
@@ -100,7 +107,7 @@ def with_declared_columns(
             frame = frame.withColumn(OUTSIDE, ~F.coalesce(passed, F.lit(False)))
             passed = passed | F.col(HEAD).isNotNull()
         frame = frame.where(passed)
-    return as_query_reads(frame, stream), ordered
+    return as_query_reads(frame, stream, filters), ordered
 
 
 def _require_whole_casts(frame: DataFrame, plain: list[Declared], named: dict[str, str], stream: Stream) -> None:
@@ -171,12 +178,9 @@ def filtered_columns(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [PLACE] if ordered else []
     shown += [name for name in (*KEPT, HEAD, OUTSIDE) if name in frame.columns]
-    for source in plan.sources:
-        if source.stream == stream and source.filters:
-            condition = " AND ".join(f"({text})" for text in source.filters)
-            name = passes(source.alias)
-            frame = frame.alias(source.alias).selectExpr("*", f"({condition}) AS {quoted(name)}")
-            shown.append(quoted(name))
+    for passed, condition in filters_of(plan, stream).items():
+        frame = frame.alias(passed).selectExpr("*", f"({condition}) AS {quoted(passes(passed))}")
+        shown.append(quoted(passes(passed)))
     for test in plan.tree.tests:
         if plan.by_alias[test.alias].stream == stream:
             frame = frame.alias(test.alias).selectExpr("*", f"({test.text}) AS {quoted(test.column)}")
@@ -192,6 +196,12 @@ def filtered_columns(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -
         frame = (frame if alias is None else frame.alias(alias)).selectExpr("*", f"({condition}) AS {quoted(name)}")
         shown.append(quoted(name))
     return frame, shown
+
+
+def filters_of(plan: Plan, stream: str) -> dict[str, str]:
+    """By alias of a stream, what must hold of a row as it arrives; of an alias that takes every row nothing."""
+    own = [source for source in plan.sources if source.stream == stream and source.filters]
+    return {source.alias: " AND ".join(f"({text})" for text in source.filters) for source in own}
 
 
 def depends_on_order(plan: Plan, stream: str) -> bool:

@@ -2,11 +2,15 @@
 
 The rows are those of a source, or the answer of a block. Beside the latter stand rows that are no answers, but tell how
 far it has come: they stay as they are, once, whatever is joined.
+
+What a query derives is asked only of rows that its conditions on that stream alone let through, as SQL has it: of
+`CAST(s AS INT) = k` and `s RLIKE '[0-9]+'` the first would end the query by a row that the second keeps out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,18 +27,26 @@ from penstock.spark.types import spark_type
 _MET = "__met"
 
 
-def as_query_reads(frame: DataFrame, stream: Stream, among: Column | None = None) -> DataFrame:
+def as_query_reads(
+    frame: DataFrame,
+    stream: Stream,
+    filters: Mapping[str, str] = MappingProxyType({}),
+    among: Column | None = None,
+) -> DataFrame:
     """The rows joined with tables, and with what a query derives, which names columns as the query does.
 
-    Rows that are not `among` those of the stream, if that is given, stay as they are, with NULL in what is added.
+    Rows that are not `among` those of the stream, if that is given, stay as they are, with NULL in what is added; so do
+    rows that the `filters` of an alias keep out, in what is derived for it.
     """
     for join in stream.tables:
         frame = _met(frame, join, among) if isinstance(join, TableJoin) else _exploded(frame, join, among)
     for column in stream.carried:
         if column.derived is not None and column.of_query and not column.of_table:
             value = F.expr(column.derived.text).cast(spark_type(str(column.type)))
+            alias = column.derived.columns[0].alias
+            value = value if alias not in filters else F.when(F.expr(filters[alias]), value)
             value = value if among is None else F.when(among, value)
-            frame = frame.alias(column.derived.columns[0].alias).withColumn(column.name, value)
+            frame = frame.alias(alias).withColumn(column.name, value)
     return frame
 
 

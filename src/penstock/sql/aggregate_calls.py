@@ -99,10 +99,18 @@ def arguments_of(call: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 def mark_calls(node: exp.Expr) -> exp.Expr:
     """The expression around calls, each column that stands for one marked with its number."""
+    node = node.transform(_as_field, copy=False)
     for column in node.find_all(exp.Column):
         if column.name.startswith(_STANDS_FOR):
             column.meta[CALL] = int(column.name.removeprefix(_STANDS_FOR))
     return node
+
+
+def _as_field(node: exp.Expr) -> exp.Expr:
+    """A name that stands for a call, with more after a dot, is a field of what the call gives: it names no stream."""
+    if not isinstance(node, exp.Column) or not node.parts[0].name.startswith(_STANDS_FOR) or len(node.parts) == 1:
+        return node
+    return exp.Dot.build([exp.Column(this=node.parts[0]), *node.parts[1:]])
 
 
 def _is_call(tokens: Sequence[Token], place: int, functions: Set[str]) -> bool:

@@ -374,12 +374,39 @@ def _sum(node: exp.Expr, scope: Scope) -> _Sum | None:
         return _Sum(added=(ref,))
     if isinstance(node, exp.TimestampAdd):
         return _moved_time(node, scope)
+    if isinstance(node, exp.TsOrDsAdd):
+        return _moved_date(node, scope)
     if isinstance(node, exp.Add | exp.Sub):
         left, right = _sum(node.this, scope), _sum(node.expression, scope)
         if left is None or right is None:
             return None
+        left, right = _in_days(left, right, scope), _in_days(right, left, scope)
         return left.plus(right if isinstance(node, exp.Add) else right.negative())
     return None
+
+
+def _in_days(length: _Sum, moved: _Sum, scope: Scope) -> _Sum:
+    """`day + 2`: a whole number beside a DATE is one of days."""
+    is_date = len(moved.added) == 1 and not moved.taken and _is_date(moved.added[0], scope)
+    if not is_date or length.added or length.taken or any(s.amount != int(s.amount) for s in length.spans):
+        return length
+    return _Sum(spans=tuple(Span(s.amount, s.unit or Unit.DAY) for s in length.spans))
+
+
+def _moved_date(node: exp.TsOrDsAdd, scope: Scope) -> _Sum | None:
+    """`date_add(day, 2)` and `date_sub(day, 2)` of a DATE; a TIMESTAMP would be cut to its day."""
+    ref, by = bind_column(node.this, scope), unwrapped(node.expression)
+    is_taken = isinstance(by, exp.Mul) and number_of(by.expression) == -1  # as sqlglot reads date_sub
+    number = number_of(by.this if is_taken else by)
+    if ref is None or not _is_date(ref, scope) or number is None or number != int(number):
+        return None
+    span = span_or_none(-number if is_taken else number, Unit.DAY)
+    return None if span is None else _Sum(added=(ref,), spans=(span,))
+
+
+def _is_date(ref: ColumnRef, scope: Scope) -> bool:
+    kind = scope.type_of(ref)
+    return kind is not None and kind.kind is Kind.DATE
 
 
 def _moved_time(node: exp.TimestampAdd, scope: Scope) -> _Sum | None:

@@ -248,6 +248,9 @@ def _is_aggregate(part: exp.Expr) -> TypeGuard[exp.Func]:
     return unknown or isinstance(part, exp.AggFunc)
 
 
+_DECLARED = "declare it: CREATE VIEW v (EVENT TIME t, ORDERED BY t WITHIN 1 MINUTE) AS SELECT … AS t"
+
+
 def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     """What SQL calls a part that the language leaves out, and what to write instead."""
     if isinstance(part, exp.In) and part.args.get("query") is not None:
@@ -266,8 +269,7 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS and part.expressions:
         if not isinstance(part.expressions[0], exp.Column):
             return f"{part.name.lower()}(…) of an expression", (
-                "a window is of a column: give the expression a name in a query in FROM, "
-                "FROM (SELECT *, … AS t FROM …), and write window(t, '5 minutes')"
+                f"a window is of a column: derive it of a stream, t TIMESTAMP AS (…) in CREATE STREAM, or {_DECLARED}"
             )
         if not all(isinstance(length, exp.Literal) and _LENGTH.match(length.name) for length in part.expressions[1:]):
             return f"this length of a {part.name.lower()}(…)", (
@@ -276,7 +278,8 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
         return f"this {part.name.lower()}(…)", (
             "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT; in a condition write "
-            "date_trunc('HOUR', a.ts) = date_trunc('HOUR', b.ts), or how far two times may lie apart"
+            "date_trunc('HOUR', a.ts) = date_trunc('HOUR', b.ts), or how far two times may lie apart; of a time that "
+            f"another query works out, {_DECLARED}"
         )
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
 

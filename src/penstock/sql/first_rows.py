@@ -20,6 +20,7 @@ from penstock.model.clauses import TOP, Aggregate, Ordering, Output, Scalar, Tim
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.query import Query
+from penstock.model.term_types import is_nested
 from penstock.records import record
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
@@ -68,6 +69,15 @@ def bind_partition(number: RowNumber, scope: Scope) -> tuple[tuple[Scalar, ...],
     """What rows are partitioned and ordered by; None, and mistakes, if it cannot be."""
     keys = [OutputBinder(scope).scalar(code) for code in number.partition]
     values = [(_value(item.code, scope), item) for item in number.ordering]
+    for value, item in values:
+        if value is not None and is_nested(value, scope.type_of):
+            scope.source.report(
+                Refused,
+                f"ORDER BY {value}, a value made of others, is not in Penstock's language here",
+                item.code.at,
+                hint="order by what it is made of: ORDER BY s.a, s.b",
+            )
+            return None
     if None in keys or any(value is None for value, _ in values):
         return None
     known: list[Scalar] = [whole_window(key) for key in keys if key is not None]

@@ -232,9 +232,15 @@ class OutputBinder:
         aggregates = {call.at.start: call for call in calls if isinstance(call, AggregateCall)}
         read = partial(read_expression, self.scope.source)
         try:
-            return spark_name(code.tokens, aggregates, read, self._type_of)
+            return spark_name(code.tokens, aggregates, read, self._type_of, self._path_of)
         except Stop:
             return None  # An argument that is no expression by itself: what is wrong with it is told elsewhere.
+
+    def _path_of(self, node: exp.Column) -> str:
+        """A column and the fields inside it as they are written, without the alias."""
+        names = [part.name for part in node.parts]
+        is_alias = len(names) > 1 and fold(names[0]) in map(fold, self.scope.tables)
+        return ".".join(names[1:] if is_alias else names)
 
     def _type_of(self, node: exp.Expr) -> DataType | None:
         """The type of a part of an item; None where it is not known."""

@@ -1,7 +1,8 @@
 """The name that Spark gives to an expression without one: `(a + b)`, `count(1)`, `upper(s)`.
 
 Spark prints its own tree: every operator in parentheses, texts without quotes, columns without their alias, functions
-by the name that was written, in lower case but for a few, and a cast as a whole by the name of what is cast. What it
+by the name that was written, in lower case but for a few, and a cast as a whole by the name of what is cast. A field of
+a column has the field's name alone, but inside of an expression its path, as has a field of anything else. What it
 prints may depend on types: a day after a DATE is `date_add(d, 1)`. Known are the forms and functions below, of which
 `tests/spark/test_spark_names.py` asks Spark one by one; of everything else the name is None, and the user has to give
 one.
@@ -23,6 +24,8 @@ from penstock.sql.aggregate_calls import CALL, arguments_of, around, calls_in, m
 from penstock.sql.tree import AggregateCall
 
 TypeOf = Callable[[exp.Expr], DataType | None]
+PathOf = Callable[[exp.Column], str]
+"""A column and the fields inside it, without the alias."""
 Read = Callable[[Sequence[Token]], exp.Expr]
 """The expression that some tokens are."""
 
@@ -63,18 +66,26 @@ _OF_NULLS = ("first", "first_value", "last", "last_value", "any_value")
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
-def spark_name(tokens: Sequence[Token], calls: Mapping[int, AggregateCall], read: Read, type_of: TypeOf) -> str | None:
+def spark_name(
+    tokens: Sequence[Token], calls: Mapping[int, AggregateCall], read: Read, type_of: TypeOf, path_of: PathOf
+) -> str | None:
     """The name of a column that is this expression, aggregates by where they start; None where it cannot be told."""
-    return _Naming(tokens, calls, read, type_of).of_whole()
+    return _Naming(tokens, calls, read, type_of, path_of).of_whole()
 
 
 class _Naming:
     def __init__(
-        self, tokens: Sequence[Token], calls: Mapping[int, AggregateCall], read: Read, type_of: TypeOf
+        self,
+        tokens: Sequence[Token],
+        calls: Mapping[int, AggregateCall],
+        read: Read,
+        type_of: TypeOf,
+        path_of: PathOf,
     ) -> None:
         self.aggregates = calls
         self.read = read
         self.type_of = type_of
+        self.path_of = path_of
         found = [*calls_in(tokens, functions=_KNOWN)]
         self.calls = [tokens[begin:end] for begin, end, _ in found]
         self.node = mark_calls(read(around(tokens, found)))
@@ -91,7 +102,12 @@ class _Naming:
         node = self.node
         while isinstance(node, exp.Paren | exp.Cast) and not isinstance(node.this, exp.Literal):
             node = node.this
-        is_column = isinstance(node, exp.Column | exp.Dot) and CALL not in node.meta
+        base = node
+        while isinstance(base, exp.Paren | exp.Dot):
+            base = base.this
+        is_column = isinstance(base, exp.Column) and CALL not in base.meta
+        if is_column and self.node.find(exp.Cast) is not None and self.of(node) != node.name:
+            return self.of(self.node)  # A field that is cast is an expression.
         return node.name if is_column else self.of(self.node)
 
     def of(self, node: exp.Expr) -> str | None:
@@ -103,7 +119,11 @@ class _Naming:
             case exp.Literal() if not self.is_one_text:
                 return None
             case exp.Column() if not isinstance(node.this, exp.Star):
-                return node.name
+                return self.path_of(node)
+            case exp.Dot(expression=exp.Identifier()):
+                return self._made(f"{{}}.{node.name}", node.this)
+            case exp.Bracket(expressions=[place]):
+                return self._made("{}[{}]", node.this, place)
             case exp.Literal() if node.is_string:
                 return str(node.name)
             case exp.Literal():
@@ -204,7 +224,7 @@ class _Naming:
         return f"{name}({inside})"
 
     def _each(self, arguments: Iterable[Sequence[Token]]) -> list[str] | None:
-        names = [_Naming(tokens, self.aggregates, self.read, self.type_of).name for tokens in arguments]
+        names = [_Naming(tokens, self.aggregates, self.read, self.type_of, self.path_of).name for tokens in arguments]
         known = [name for name in names if name is not None]
         return known if len(known) == len(names) else None
 

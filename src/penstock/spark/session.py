@@ -84,7 +84,9 @@ CHILDREN_OF_JVM = {_JVM_OPTIONS: _QUICK_CHILDREN}
 
 _FIRST_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """With the first compiler alone the JVM keeps room for 48 MB of code; once that is full it compiles no more."""
-FEW_ROWS_IN_JVM = {_JVM_OPTIONS: f"{_FIRST_COMPILER} -XX:+UseParallelGC {_QUICK_CHILDREN}".strip()}
+_SHORT_LIVES = "-XX:+UseParallelGC -XX:NewRatio=1"
+"""What the JVM is handed are large rows, which it hands on and forgets: half of its heap is for what is new."""
+FEW_ROWS_IN_JVM = {_JVM_OPTIONS: f"{_FIRST_COMPILER} {_SHORT_LIVES} {_QUICK_CHILDREN}".strip()}
 """What it sets instead where the packer decodes every stream, so that the JVM moves few and large rows.
 
 Its second compiler then takes a core of a small machine for half a minute, and the code is no faster for it.

@@ -21,7 +21,9 @@ from penstock.runtime.columns.codes import (
     is_coded,
     is_none_of,
     ordinal,
+    places_in,
     same,
+    stable_order,
     ticks,
     union,
 )
@@ -129,3 +131,16 @@ def test_none_of_the_constants() -> None:
     assert is_none_of(pa.array([1, 2, None, 4], pa.int64()), ("2", "4")).tolist() == [True, False, False, False]
     assert is_none_of(pa.array(["x", "y", None]), ("y",)).tolist() == [True, False, False]
     assert is_none_of(pa.array([1], pa.int64()), ()).tolist() == [True]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), max_size=40))
+def test_the_stable_order_is_that_of_a_stable_sort(values: list[int]) -> None:
+    numbers = np.array(values, np.int64)
+    assert stable_order(numbers).tolist() == np.argsort(numbers, kind="stable").tolist()
+
+
+@given(st.sets(st.integers(0, 30) | st.integers(0, 10**9), min_size=1), st.data())
+def test_places_are_those_of_a_search(values: set[int], data: st.DataObject) -> None:
+    ids = np.array(sorted(values), np.int64)
+    asked = np.array(data.draw(st.lists(st.sampled_from(sorted(values)))), np.int64)
+    assert places_in(ids, asked).tolist() == np.searchsorted(ids, asked).tolist()

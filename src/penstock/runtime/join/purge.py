@@ -28,7 +28,7 @@ from penstock.plan.closer_plans import CloserKind
 from penstock.plan.parts import PurgeTree
 from penstock.plan.plan import Plan
 from penstock.plan.tree import BlockPlan, NodePlan
-from penstock.runtime.columns.codes import Bools, Ints, empty_ids, is_coded, union
+from penstock.runtime.columns.codes import Bools, Ints, empty_ids, is_coded, places_in, union
 from penstock.runtime.join.expansion import Expansion
 from penstock.runtime.join.purged import IN_NO_RESULT, Asking, Purged, together
 from penstock.runtime.match.key_matching import Keyed, about_distinct
@@ -370,7 +370,7 @@ class Purge(Component):
             return dead, done
         for place, met in self._met.pieces(alias, ids, child, implied):
             rows = union([met])
-            which = np.searchsorted(rows, met)
+            which = places_in(rows, met)
             row_dead, row_done = self._status(tree, child, rows)
             dead[place[~row_dead[which]]] = False
             done[place[~row_done[which]]] = False

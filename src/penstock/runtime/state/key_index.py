@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.columns.codes import Bools, Ints, stable_order
 from penstock.runtime.columns.hashing import Hashes
 
 Places = npt.NDArray[np.int32]
@@ -127,7 +127,7 @@ class ValueIndex:
             return cls(low, np.zeros(0, np.int64), row_of, True)
         starts = np.zeros(size + 1, np.int32)
         np.cumsum(np.bincount(offset, minlength=size), out=starts[1:])
-        return cls(low, rows[_by_number(offset)], starts, False)
+        return cls(low, rows[stable_order(offset)], starts, False)
 
     def probe(self, values: Ints, most: int | None = None) -> tuple[Ints, Ints]:
         """All pairs (place in values, row) that are equal, as in KeyIndex; the values lie within those of the rows."""
@@ -159,13 +159,3 @@ def among(values: Ints, asked: Ints) -> Bools:
     table = np.zeros(high - low + 2, np.bool_)
     table[values - low] = True
     return table[np.minimum((asked - low).view(np.uint64), np.uint64(high - low + 1))]
-
-
-def _by_number(numbers: Ints) -> Ints:
-    """A stable order of numbers from 0 to 2**32."""
-    if (numbers[1:] >= numbers[:-1]).all():
-        return np.arange(len(numbers))
-    low: Ints = np.argsort(numbers.astype(np.uint16), kind="stable")
-    if int(numbers.max()) < 1 << 16:
-        return low
-    return low[np.argsort((numbers >> 16).astype(np.uint16)[low], kind="stable")]

@@ -169,7 +169,7 @@ class Grid:
 
 
 def remainders(hashed: Hashes, by: int) -> Ints:
-    """What is left of each hash."""
+    """Each hash modulo a number, which for a power of two is its lowest bits."""
     left = hashed & np.uint64(by - 1) if by & (by - 1) == 0 else hashed % np.uint64(by)
     return left.view(np.int64)
 

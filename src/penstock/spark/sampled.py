@@ -1,11 +1,17 @@
-"""The first rows of a script's own sources, read once and not as streams, for whoever wants to try a plan on them."""
+"""Rows of a script's own sources, read once and not as streams: the first ones, to try a plan on, or some of few files.
+
+Files alone can be read beside the stream that reads them; what is kept elsewhere is refused, or not looked at.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError, UsageError
@@ -29,26 +35,58 @@ def first_rows(spark: SparkSession, script: Script, plan: Plan, count: int) -> d
     for name in plan.streams:
         stream = script.stream(name)
         assert stream is not None
+        if not is_in_files(stream):
+            raise UsageError(
+                f"stream {stream.name} is not kept in files, so there is nothing to look at",
+                hint=f"a curve is drawn from data that can be read again: {', '.join(sorted(FILES))}",
+            )
         try:
-            raw, filters = _raw(spark, stream, count), filters_of(plan, name)
-            frame, _ = with_declared_columns(raw, stream, ordered=False, filters=filters)
-            found[name] = with_filters(frame, plan, name, ordered=False).toArrow()
+            found[name] = _as_packed(_first(_reader(spark, stream).load(), count), plan, stream).toArrow()
         except SPARK_ERRORS as error:
             raise DataError(f"cannot read stream {name}", detail=what_it_says(error)) from error
     return found
 
 
-def _raw(spark: SparkSession, stream: Stream, count: int) -> DataFrame:
-    if stream.storage is None or stream.storage.format.lower() not in FILES:
-        raise UsageError(
-            f"stream {stream.name} is not kept in files, so there is nothing to look at",
-            hint=f"a curve is drawn from data that can be read again: {', '.join(sorted(FILES))}",
-        )
+def is_in_files(stream: Stream) -> bool:
+    """Whether the rows of a stream can be read beside it."""
+    return stream.storage is not None and stream.storage.format.lower() in FILES
+
+
+def bytes_there(spark: SparkSession, stream: Stream) -> int:
+    """How many bytes the files of such a stream have by now."""
+    plan = _reader(spark, stream).load()._jdf.queryExecution().optimizedPlan()
+    return int(plan.stats().sizeInBytes())
+
+
+def rows_of_two_files(spark: SparkSession, plan: Plan, stream: Stream, columns: Sequence[str], count: int) -> Any:
+    """At most so many rows of the first and of the last file that is there, by name: these columns of them."""
+    # Spark writes what it names as parts of a URI, and reads it as a path.
+    files = sorted(map(unquote, _reader(spark, stream).load().inputFiles()))
+    ends = files if len(files) < 2 else [files[0], files[-1]]
+    pieces = [_reader(spark, stream, file).load().limit(count) for file in ends]
+    shown = [_as_packed(piece, plan, stream).select(*map(quoted, columns)).toArrow() for piece in pieces]
+    return pa.concat_tables(shown) if shown else None
+
+
+def _reader(spark: SparkSession, stream: Stream, path: str | None = None) -> DataFrameReader:
+    """That of the files of a stream, or of one of them."""
+    assert stream.storage is not None
     columns = ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)
-    reader = spark.read.format(stream.storage.format).schema(columns).options(**dict(option_values(stream.storage)))
-    rows = reader.load()
+    options = dict(option_values(stream.storage))
+    if path is not None:
+        options = {name: value for name, value in options.items() if name.lower() != "path"} | {"path": path}
+    return spark.read.format(stream.storage.format).schema(columns).options(**options)
+
+
+def _first(rows: DataFrame, count: int) -> DataFrame:
     order = ("_metadata.file_modification_time", "_metadata.file_path", F.monotonically_increasing_id())
     return rows.orderBy(*order).limit(count)
+
+
+def _as_packed(raw: DataFrame, plan: Plan, stream: Stream) -> DataFrame:
+    """Rows as the packer would be given them."""
+    frame, _ = with_declared_columns(raw, stream, ordered=False, filters=filters_of(plan, stream.name))
+    return with_filters(frame, plan, stream.name, ordered=False)
 
 
 def chunk_of(plan: Plan, stream: str, piece: Any) -> Chunk:

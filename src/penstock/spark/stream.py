@@ -32,6 +32,7 @@ from penstock.spark.connectors import require_connector
 from penstock.spark.ended_queries import forget_when_it_ends
 from penstock.spark.essence import ZONE, Essence, as_kept, essence_of, identity_of
 from penstock.spark.final import End
+from penstock.spark.first_look import with_hot_keys_split
 from penstock.spark.hadoop_path import place_of, worker_folder
 from penstock.spark.kafka import partitions_of
 from penstock.spark.malformed import answer_to, is_text, quarantines
@@ -136,6 +137,8 @@ def assemble(
     blocks: dict[str, PlacedBlock] = {}
     for placed in plans:
         grid = _grid(placed, wanted, cells.get(placed.query), cores)
+        if has_sinks and placed.query not in cells:
+            grid = with_hot_keys_split(spark, script, placed, grid)
         source = below.get(placed.query)
         asked = query if source is None else source.below
         assert isinstance(asked, Query)

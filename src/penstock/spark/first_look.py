@@ -13,6 +13,7 @@ other keys hot when it is started again. Files that cannot be read are told by t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,7 @@ from penstock.spark.cells import KeyedGrid
 from penstock.spark.essence import CELLS_KEPT, Essence, blocks_of, cells_kept
 from penstock.spark.failures import SPARK_ERRORS
 from penstock.spark.pack import passes
-from penstock.spark.sampled import bytes_there, is_in_files, rows_of_two_files
+from penstock.spark.sampled import files_there, is_in_files, rows_of
 
 LEAST_BYTES = 1 << 20
 _ROWS = 50_000
@@ -45,37 +46,39 @@ def with_hot_keys_split(spark: SparkSession, script: Script, plan: Plan, grid: K
     if not cut or not may_be_spread(plan) or is_merged or len(known) < len(streams):
         return grid
     try:
-        if sum(bytes_there(spark, stream) for stream in known) < LEAST_BYTES:
+        files = {stream.name: files_there(spark, stream) for stream in known}
+        if sum(one.bytes for one in files.values()) < LEAST_BYTES:
             return grid
         tallies = [KeyTally(plan, axis) for axis in cut]
         for stream in known:
-            _tell(spark, plan, stream, tallies)
-    except (*SPARK_ERRORS, PenstockError):
+            _tell(spark, plan, stream, files[stream.name].names, tallies)
+    except (*SPARK_ERRORS, PenstockError, OSError):
         return grid
     return replace(grid, splits=most_split(tallies, grid.shares))
 
 
-def told_splits(query: str, essence: Essence) -> str | None:
-    """That keys of a query are split, as it first starts; None where none is."""
-    grids = [cells_kept(one) for one in (essence, *blocks_of(essence)) if CELLS_KEPT in one]
-    keys = sum(len(split.hashes) for grid in grids for split in grid.splits)
-    if not keys:
-        return None
-    cells = max(grid.cells for grid in grids)
-    spread = "a key that fills a cell is" if keys == 1 else f"{keys} keys that would fill a cell are"
-    return f"{query}: {spread} split over its {cells} cells, by what its files hold now"
+def tell_splits(queries: Mapping[str, Essence], say: Callable[[str], None]) -> None:
+    """Say of which queries, that start for the first time, keys are split."""
+    for query, essence in queries.items():
+        grids = [cells_kept(one) for one in (essence, *blocks_of(essence)) if CELLS_KEPT in one]
+        keys = sum(len(split.hashes) for grid in grids for split in grid.splits)
+        spread = "a key that fills a cell is" if keys == 1 else f"{keys} keys that would fill a cell are"
+        if keys:
+            cells = max(grid.cells for grid in grids)
+            say(f"note: {query}: {spread} split over its {cells} cells, by what its files hold now")
 
 
-def _tell(spark: SparkSession, plan: Plan, stream: Stream, tallies: list[KeyTally]) -> None:
-    """Count the keys of a stream, of the rows that an alias of it lets through and that have them."""
+def _tell(spark: SparkSession, plan: Plan, stream: Stream, files: Sequence[str], tallies: list[KeyTally]) -> None:
+    """Count the keys in two files of a stream, the first and the last: of rows that an alias lets through."""
     own = [source for source in plan.sources if source.stream == stream.name]
     keys = {s.alias: {c for tally in tallies for c in dealt_columns(plan, tally.axis, s.alias)} for s in own}
     passed = [passes(source.alias) for source in own if source.filters]
     wanted = sorted(set().union(*keys.values()))
-    if not wanted:
+    ends = sorted({files[0], files[-1]}) if files else []
+    if not wanted or not ends:
         return
-    rows = rows_of_two_files(spark, plan, stream, [*wanted, *passed], _ROWS)
-    for source in own if rows is not None else ():
+    rows = rows_of(spark, plan, stream, ends, columns=[*wanted, *passed], count=_ROWS)
+    for source in own:
         mine = rows.filter(pc.field(passes(source.alias))) if source.filters else rows
         for tally in tallies:
             names = dealt_columns(plan, tally.axis, source.alias)

@@ -33,7 +33,7 @@ from penstock.spark.cluster import forget_everywhere
 from penstock.spark.connectors import require_connector
 from penstock.spark.failures import SPARK_ERRORS, failure_of, has_ended, is_shut_down, jvm_ended, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
-from penstock.spark.first_look import told_splits
+from penstock.spark.first_look import tell_splits
 from penstock.spark.hadoop_path import worker_folder
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.known_options import unknown_options
@@ -184,10 +184,8 @@ def _run(
         _prepared(spark, script, one.query, one.plan, options) if changed.get(one.query.name) else one
         for one in running
     ]
-    for one in running:
-        told = None if one.resumes else told_splits(one.query.name, one.assembled.essence)
-        if say is not None and told is not None:
-            say(f"note: {told}")
+    if say is not None:
+        tell_splits({one.query.name: one.assembled.essence for one in running if not one.resumes}, say)
     metrics = _opened(options.metrics)
     try:
         for one in running:

@@ -6,9 +6,12 @@ Files alone can be read beside the stream that reads them; what is kept elsewher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import islice
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -23,6 +26,7 @@ from penstock.runtime import Chunk
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.option_values import option_values
 from penstock.spark.pack import passes
+from penstock.spark.parquet_files import is_on_local_disk, read_pieces, reads_files, schema_read
 from penstock.spark.punctuations import take_out
 from penstock.spark.sinks import FILES
 from penstock.spark.sources import filters_of, with_declared_columns, with_filters
@@ -52,20 +56,40 @@ def is_in_files(stream: Stream) -> bool:
     return stream.storage is not None and stream.storage.format.lower() in FILES
 
 
-def bytes_there(spark: SparkSession, stream: Stream) -> int:
-    """How many bytes the files of such a stream have by now."""
-    plan = _reader(spark, stream).load()._jdf.queryExecution().optimizedPlan()
-    return int(plan.stats().sizeInBytes())
+@dataclass(frozen=True)
+class FilesThere:
+    """The files of a stream by now, in the order of their names, and how many bytes they have together."""
+
+    names: tuple[str, ...]
+    bytes: int
 
 
-def rows_of_two_files(spark: SparkSession, plan: Plan, stream: Stream, columns: Sequence[str], count: int) -> Any:
-    """At most so many rows of the first and of the last file that is there, by name: these columns of them."""
+def files_there(spark: SparkSession, stream: Stream) -> FilesThere:
+    """Those of such a stream; a folder of this machine is looked into, of others Spark is asked."""
+    assert stream.storage is not None
+    path = next((value for name, value in option_values(stream.storage) if name.lower() == "path"), "")
+    folder = Path(urlparse(path).path)
+    if is_on_local_disk(path, lambda name: spark.conf.get(name, None)) and folder.is_dir():
+        found = [file for file in sorted(folder.iterdir()) if file.is_file() and file.name[0] not in "._"]
+        if found:
+            return FilesThere(tuple(map(str, found)), sum(file.stat().st_size for file in found))
+    frame = _reader(spark, stream).load()
     # Spark writes what it names as parts of a URI, and reads it as a path.
-    files = sorted(map(unquote, _reader(spark, stream).load().inputFiles()))
-    ends = files if len(files) < 2 else [files[0], files[-1]]
-    pieces = [_reader(spark, stream, file).load().limit(count) for file in ends]
-    shown = [_as_packed(piece, plan, stream).select(*map(quoted, columns)).toArrow() for piece in pieces]
-    return pa.concat_tables(shown) if shown else None
+    names = tuple(sorted(map(unquote, frame.inputFiles())))
+    return FilesThere(names, int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+
+def rows_of(
+    spark: SparkSession, plan: Plan, stream: Stream, files: Sequence[str], *, columns: Sequence[str], count: int
+) -> Any:
+    """These columns of at most so many rows of each of some files, as the packer would be given them."""
+    if reads_files(plan, stream, lambda name: spark.conf.get(name, None)):
+        whole = schema_read(plan, stream.name)
+        schema = pa.schema([whole.field(name) for name in columns])
+        pieces = [piece.slice(0, count) for file in files for piece in islice(read_pieces(file, schema), 1)]
+        return pa.concat_tables(pieces) if pieces else schema.empty_table()
+    parts = [_reader(spark, stream, file).load().limit(count) for file in files]
+    return _as_packed(reduce(DataFrame.unionAll, parts), plan, stream).select(*map(quoted, columns)).toArrow()
 
 
 def _reader(spark: SparkSession, stream: Stream, path: str | None = None) -> DataFrameReader:

@@ -124,16 +124,21 @@ def unheld(stream: Stream) -> str | None:
     )
 
 
-def is_deeper(stream: Stream, path: Column) -> Column:
-    """Whether a file, named as a URL or plainly, lies in a folder within that of the stream."""
+def is_deeper(stream: Stream) -> Column:
+    """Whether the file of a row lies in a folder within that of the stream: what stands before its name is longer.
+
+    It is asked of every row, so lengths are compared first, which are known.
+    """
     folder = local_folder(stream)
     assert folder is not None
     inside = os.path.abspath(folder).rstrip("/")
+    path = F.col("_metadata.file_path")
+    before = F.octet_length(path) - F.octet_length(F.col("_metadata.file_name"))
     deeper = F.lit(False)
     for named in dict.fromkeys((inside, quote(inside, safe=_UNQUOTED))):
         for scheme in ("file://", "file:"):
             start = f"{scheme}{named}/"
-            deeper = deeper | (path.startswith(start) & (F.locate("/", path, len(start) + 1) > 0))
+            deeper = deeper | ((before > len(start.encode())) & path.startswith(start))
     return deeper
 
 

@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
@@ -125,11 +124,7 @@ def file_names(spark: SparkSession, stream: Stream, in_order: bool) -> DataFrame
     assert stream.storage is not None
     reader = spark.readStream.format("binaryFile").schema(_FILES).options(**options_for_spark(stream.storage))
     pattern = pattern_of(stream) if in_order else None
-    files = (
-        reader.load()
-        if pattern is None
-        else reader.option("path", pattern).load().where(~is_deeper(stream, F.col("path")))
-    )
+    files = reader.load() if pattern is None else reader.option("path", pattern).load().where(~is_deeper(stream))
     return files.selectExpr("path", "unix_micros(modificationTime) AS time")
 
 

@@ -5,13 +5,13 @@ Files alone can be read beside the stream that reads them; what is kept elsewher
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -24,9 +24,10 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Chunk
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
+from penstock.spark.file_order import listed_files
 from penstock.spark.option_values import option_values
 from penstock.spark.pack import passes
-from penstock.spark.parquet_files import is_on_local_disk, read_pieces, reads_files, schema_read
+from penstock.spark.parquet_files import read_pieces, reads_files, schema_read
 from penstock.spark.punctuations import take_out
 from penstock.spark.sinks import FILES
 from penstock.spark.sources import filters_of, with_declared_columns, with_filters
@@ -58,21 +59,16 @@ def is_in_files(stream: Stream) -> bool:
 
 @dataclass(frozen=True)
 class FilesThere:
-    """The files of a stream by now, in the order of their names, and how many bytes they have together."""
+    """The files of a stream by now, in order, and how many bytes they have together."""
 
     names: tuple[str, ...]
     bytes: int
 
 
 def files_there(spark: SparkSession, stream: Stream) -> FilesThere:
-    """Those of such a stream; a folder of this machine is looked into, of others Spark is asked."""
-    assert stream.storage is not None
-    path = next((value for name, value in option_values(stream.storage) if name.lower() == "path"), "")
-    folder = Path(urlparse(path).path)
-    if is_on_local_disk(path, lambda name: spark.conf.get(name, None)) and folder.is_dir():
-        found = [file for file in sorted(folder.iterdir()) if file.is_file() and file.name[0] not in "._"]
-        if found:
-            return FilesThere(tuple(map(str, found)), sum(file.stat().st_size for file in found))
+    """Those of such a stream; a flat folder of this machine is looked into, of others Spark is asked."""
+    if (listed := listed_files(stream)) is not None:
+        return FilesThere(tuple(listed), sum(os.path.getsize(file.removeprefix("file:")) for file in listed))
     frame = _reader(spark, stream).load()
     # Spark writes what it names as parts of a URI, and reads it as a path.
     names = tuple(sorted(map(unquote, frame.inputFiles())))

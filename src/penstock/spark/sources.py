@@ -53,7 +53,7 @@ def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFram
         pattern = pattern_of(stream) if in_order else None
         if pattern is None:
             return reader.load()
-        return reader.option("path", pattern).load().where(~is_deeper(stream, F.col("_metadata.file_path")))
+        return reader.option("path", pattern).load().where(~is_deeper(stream))
     except SPARK_ERRORS as error:
         raise read_error(stream, error) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -152,6 +153,24 @@ def picture(size: Size, runs: Sequence[Run]) -> str:
     lines = [ComparedLine(run.system, tuple(b.state_rows + b.promise_rows for b in run.batches)) for run in ordered]
     span = size.rows_a_batch / size.rate
     return state_plot(f"rows kept after each batch of {size.rows_a_batch:,} rows, {span:.0f} s of event time", lines)
+
+
+def figures_in(page: Path, mark: str) -> list[str]:
+    """The figures that stand between the two marks of the page."""
+    return (
+        page.read_text(encoding="utf-8")
+        .partition(mark)[2]
+        .partition(END)[0]
+        .strip()
+        .strip("`")
+        .strip("\n")
+        .splitlines()
+    )
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a line of a table that are not empty."""
+    return re.split(r"\s{2,}", line.strip())
 
 
 def write_docs(page: Path, lines: Sequence[str], mark: str = BEGIN) -> None:

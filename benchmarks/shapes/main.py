@@ -8,10 +8,10 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.packets.report import machine, table, write_docs
+from benchmarks.packets.report import cells_of, figures_in, machine, table, write_docs
 from benchmarks.packets.runs import ROOT
 from benchmarks.shapes.data import Size
 from benchmarks.shapes.measures import DEFAULT, PENSTOCK, ROCKSDB, Run, beside, measure
@@ -59,9 +59,13 @@ def main(arguments: Sequence[str]) -> int:
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(as_json(found), encoding="utf-8")
     if given.write_docs:
-        write_docs(PAGE, lines, MARK)
-    is_full = all(size in (FULL, SMALL, LARGE) for size, _ in found)
-    return 1 if not all_agree(found) or (is_full and short(found)) else 0
+        write_docs(PAGE, with_others(found, PAGE), MARK)
+    return 1 if not all_agree(found) or (is_full(found) and short(found)) else 0
+
+
+def is_full(found: Sequence[tuple[Size, Sequence[Run]]]) -> bool:
+    """Whether all is of the size that is judged."""
+    return all(size in (FULL, SMALL, LARGE) for size, _ in found)
 
 
 def _is_beside_rocksdb(given: argparse.Namespace, name: str) -> bool:
@@ -97,12 +101,45 @@ def _is_short(ours: Run, other: Run) -> bool:
 
 def as_text(found: Sequence[tuple[Size, Sequence[Run]]]) -> list[str]:
     """The figures, line by line."""
-    rows = [
-        [
-            *("shape", "system", "rows/s", "s a batch", "state rows", "state MB", "checkpoint MB a batch", "peak MiB"),
-            *("answer", "ours: times", "aim", "state of theirs", "checkpoint of theirs"),
-        ]
+    sizes = {runs[0].shape: str(size) for size, runs in found}
+    return _shown(sizes, _rows(found))
+
+
+def with_others(found: Sequence[tuple[Size, Sequence[Run]]], page: Path, mark: str = MARK) -> list[str]:
+    """The same, and of the shapes that were not run what stands in the page, if it is of this machine and day.
+
+    A shape's systems are always of one run, so its ratios are.
+    """
+    before = figures_in(page, mark)
+    if not is_full(found) or machine() not in before:
+        return as_text(found)
+    place = before.index(machine())
+    told, lines = before[:place], before[place + 1 :]
+    size_of = {name: size for line in told for names, size in [line.split(": ")] for name in names.split(", ")}
+    rows = {name: [cells_of(line) for line in lines if cells_of(line)[0] == name] for name in SHAPES}
+    sizes = {runs[0].shape: str(size) for size, runs in found}
+    fresh = _rows(found)
+    merged = [
+        row for name in SHAPES for row in ([one for one in fresh if one[0] == name] if name in sizes else rows[name])
     ]
+    whole = {name: sizes.get(name) or size_of[name] for name in SHAPES if name in sizes or rows[name]}
+    return _shown(whole, [row + [""] * (len(_HEAD) - len(row)) for row in merged])
+
+
+_HEAD = [
+    *("shape", "system", "rows/s", "s a batch", "state rows", "state MB", "checkpoint MB a batch", "peak MiB"),
+    *("answer", "ours: times", "aim", "state of theirs", "checkpoint of theirs"),
+]
+
+
+def _shown(sizes: Mapping[str, str], rows: Sequence[Sequence[str]]) -> list[str]:
+    each = dict.fromkeys(sizes.values())
+    told = [f"{', '.join(name for name, size in sizes.items() if size == one)}: {one}" for one in each]
+    return [*told, machine(), "", *table([_HEAD, *rows])]
+
+
+def _rows(found: Sequence[tuple[Size, Sequence[Run]]]) -> list[list[str]]:
+    rows: list[list[str]] = []
     for _, (ours, *others) in found:
         for run in (ours, *others):
             row = [run.shape, run.system, f"{run.rate:,.0f}", f"{run.typical:.2f}"]
@@ -116,10 +153,7 @@ def as_text(found: Sequence[tuple[Size, Sequence[Run]]]) -> list[str]:
             times, aim = beside(SHAPES[run.shape], ours, run)
             parts = [_part(ours.most_bytes, run.most_bytes), _part(ours.checkpoint_a_batch, run.checkpoint_a_batch)]
             rows.append([*row, f"{times:.2f}", f"{aim:.3g}" + (" SHORT" if times < aim else ""), *parts])
-    sizes = dict.fromkeys(
-        f"{', '.join(runs[0].shape for size, runs in found if size == one)}: {one}" for one, _ in found
-    )
-    return [*sizes, machine(), "", *table(rows)]
+    return rows
 
 
 def _part(ours: float, theirs: float) -> str:
@@ -155,6 +189,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--without-rocksdb", action="store_true", help="beside Spark's default store alone")
     parser.add_argument("--rocksdb", action="append", choices=list(SHAPES), help="beside RocksDB in these shapes alone")
     parser.add_argument("--json", type=Path, default=BUILD / "shapes.json", metavar="FILE", help="where figures go")
-    parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")
+    parser.add_argument(
+        "--write-docs",
+        action="store_true",
+        help="put the figures into docs/performance.md; with --only, of the same day, those of other shapes stay",
+    )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work in this folder, and leave it")
     return parser

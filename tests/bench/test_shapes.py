@@ -9,9 +9,11 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.packets.memory import Watched
+from benchmarks.packets.report import END, cells_of, figures_in, machine, write_docs
 from benchmarks.packets.runs import BatchFigures
 from benchmarks.shapes.data import COLUMNS, Size, generated, write
-from benchmarks.shapes.main import as_text, main, short
+from benchmarks.shapes.main import FULL, MARK, as_text, main, short, with_others
+from benchmarks.shapes.main import SMALL as SMALL_BATCHES
 from benchmarks.shapes.measures import DEFAULT, PENSTOCK, ROCKSDB, Run, beside
 from benchmarks.shapes.shapes import SHAPES
 
@@ -71,6 +73,23 @@ def test_what_falls_short_is_shown_as_falling_short() -> None:
 def test_another_answer_is_shown() -> None:
     shown = as_text([(SMALL, [_run(PENSTOCK, 1.0), _run(DEFAULT, 5.0, right=False)])])
     assert "ANOTHER" in shown[-1]
+
+
+def test_a_shape_that_is_run_again_takes_the_place_of_what_stood_there(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{MARK}\n```\n```\n{END}\nafter\n")
+    first = [(FULL, [_run(PENSTOCK, 1.0), _run(DEFAULT, 5.0)]), (SMALL_BATCHES, [_run(PENSTOCK, 1.0, shape="latency")])]
+    write_docs(page, with_others(first, page), MARK)
+    assert as_text(first) == figures_in(page, MARK)
+    again = [(FULL, [_run(PENSTOCK, 1.0), _run(DEFAULT, 3.0)]), (FULL, [_run(PENSTOCK, 2.0, shape="left")])]
+    merged = with_others(again, page)
+    assert merged[:2] == [f"inner, left: {FULL}", f"latency: {SMALL_BATCHES}"]
+    assert [cells_of(line)[0] for line in merged[4:]] == ["shape", "inner", "inner", "left", "latency"]
+    assert "3.00  4 SHORT" in merged[6]
+    # Of another size, or of another day, nothing stays.
+    assert with_others([(SMALL, [_run(PENSTOCK, 1.0)])], page) == as_text([(SMALL, [_run(PENSTOCK, 1.0)])])
+    write_docs(page, [line.replace(machine(), "another machine") for line in as_text(first)], MARK)
+    assert with_others(again, page) == as_text(again)
 
 
 @pytest.mark.thorough

@@ -39,14 +39,15 @@ from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import worth_of_absence
 from penstock.spark.batch_times import CELL_TIMES, STAGE_TIMES
 from penstock.spark.cells import KeyedGrid
+from penstock.spark.dealer import DEALT, Dealer
 from penstock.spark.file_heads import head_of_file
 from penstock.spark.file_questions import asked_of_files
 from penstock.spark.final import End
-from penstock.spark.groups import Dealt, deal, show
+from penstock.spark.groups import Dealt, deal, dealer_of, show
 from penstock.spark.hadoop_path import HadoopPath, place_of, worker_folder
 from penstock.spark.malformed import answer_to, judged, quarantines
 from penstock.spark.named_parts import NamedParts
-from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, SecondProcessor
+from penstock.spark.operator import ANSWER, COUNTS, DEALT_RESULT, RESULT, CellProcessor, SecondProcessor
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
@@ -56,8 +57,7 @@ from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
 from penstock.spark.sources import depends_on_order, filters_of, read_stream, with_declared_columns, with_filters
 from penstock.spark.stateful_stage import StatefulStage
-from penstock.spark.types import arrow_schema
-from penstock.spark.unpack import DEALT, TOLD, EvaluatedRedealer, Redealer, output_columns
+from penstock.spark.unpack import TOLD, EvaluatedRedealer
 from penstock.spark.worker_files import WorkerFolder
 
 
@@ -188,10 +188,12 @@ class Assembly:
     def _handed(self, packed: DataFrame, block: PlacedBlock, observation: str, owner: str) -> _Handed:
         shared, plan, grid = self.shared, block.plan, block.grid
         told = (plan.to_json(), shared.identity, shared.run)
+        dealer = dealer_of(plan, grid.keys)
         given = _passed(shared, packed, plan, observation)
         if given is None:
-            given = self._through_cells(packed, block, told, observation, owner)
-        rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
+            given = self._through_cells(packed, block, told, observation, owner=owner, dealer=dealer)
+        given = given.where(F.col("kind") != COUNTS)
+        rows = given.select("kind", "payload") if dealer is None else given.select("target", "kind", "payload")
         stage = second_stage_of(plan)
         if stage is None:
             return _Handed(rows)
@@ -205,10 +207,10 @@ class Assembly:
             found = selected_and_told(rows, block.query, plan)
             for column in found.schema:
                 require_comparable(column.name, column.dataType.simpleString())
-            dealt = mapped(carried_rows(found), EvaluatedRedealer(grid.keys), DEALT)
+            dealt = mapped(carried_rows(found), EvaluatedRedealer(Dealer(grid.keys)), DEALT)
             evaluated = found.drop(*TOLD)
         else:
-            dealt = rows.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
+            dealt = rows
         self.second_plans[plan.query] = plan if groups is None else groups.plan
         processor = SecondProcessor(
             *told, grid.keys, owner=owner, dealt_anew=shared.dealt_anew, segments=shared.segments
@@ -219,7 +221,14 @@ class Assembly:
         return _Handed(rows, groups, evaluated)
 
     def _through_cells(
-        self, packed: DataFrame, block: PlacedBlock, told: tuple[str, str, str], observation: str, owner: str
+        self,
+        packed: DataFrame,
+        block: PlacedBlock,
+        told: tuple[str, str, str],
+        observation: str,
+        *,
+        owner: str,
+        dealer: Dealer | None,
     ) -> DataFrame:
         shared, plan, grid = self.shared, block.plan, block.grid
         kept_out = {promise.constraint for promise in plan.promises if promise.policy is Policy.QUARANTINE}
@@ -239,8 +248,10 @@ class Assembly:
             named=shared.named,
             dealt_anew=shared.dealt_anew,
             segments=shared.segments,
+            dealer=dealer,
         )
-        given = packed.groupBy("cell").transformWithState(StatefulStage(processor), RESULT, "append", "None")
+        result = RESULT if dealer is None else DEALT_RESULT
+        given = packed.groupBy("cell").transformWithState(StatefulStage(processor), result, "append", "None")
         return _observed(given, observation, (*vocabulary(plan), *CELL_TIMES))
 
     def _packed(self, block: PlacedBlock, observation: str, row: tuple[str, ...], along: DataFrame | None) -> DataFrame:

@@ -23,13 +23,12 @@ from penstock.plan.plan import Plan
 from penstock.runtime import given_name, session_end
 from penstock.runtime.group.between_stages import final_type, measure_columns
 from penstock.spark.arrow_map import mapped
+from penstock.spark.dealer import DEALT, Dealer
 from penstock.spark.operator import ANSWER
 from penstock.spark.types import arrow_schema, carried, carried_type, restored, spark_type
 from penstock.spark.unpack import (
-    DEALT,
     TOLD,
     EvaluatedRedealer,
-    Redealer,
     ToldUnpacker,
     Unpacker,
     output_columns,
@@ -49,18 +48,29 @@ class Dealt:
     key_types: Mapping[str, str]
 
 
+def dealer_of(plan: Plan, keys: tuple[int, ...]) -> Dealer | None:
+    """How cells deal out to the second stage what they give; None where Spark evaluates something in between."""
+    if plan.aggregate is not None:
+        if plan.aggregate.is_evaluated or plan.conditions:
+            return None
+        given = arrow_schema(", ".join(_given_columns(plan, plan.aggregate)))
+        return Dealer(keys, plan.aggregate.dealt_by, plan.aggregate.sets, given)
+    if plan.distinct and not plan.distinct_over_expressions:
+        return Dealer(keys, schema=arrow_schema(output_columns(plan)))
+    return None
+
+
 def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
-    """Deal what the cells give, (kind, payload), out by group."""
+    """What the cells give, dealt out by group: (target, kind, payload), or (kind, payload) where they could not."""
     aggregate = plan.aggregate
     assert aggregate is not None
     names = {key.name: key.column for key in aggregate.keys}
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
     declared = {o.name: kinds[o.alias, o.column] for o in plan.outputs}
-    if not aggregate.is_evaluated and not plan.conditions:
+    if dealer_of(plan, keys) is not None:
         types = {name: declared.get(column, "BIGINT") for name, column in names.items()}
         _require_groups(aggregate, types)
-        given = arrow_schema(", ".join(_given_columns(plan, aggregate)))
-        return Dealt(told.mapInArrow(Redealer(keys, given, aggregate.dealt_by, aggregate.sets), DEALT), plan, types)
+        return Dealt(told, plan, types)
     evaluated = _evaluated(told, plan, aggregate)
     _require_same_values(evaluated)
     types = {field.name: field.dataType.simpleString() for field in evaluated.schema}
@@ -69,7 +79,7 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     complete = replace(aggregate, columns=tuple(column.with_types(made) for column in aggregate.columns))
     _require_groups(complete, types)
     moved = evaluated.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in evaluated.schema))
-    rows = mapped(moved, EvaluatedRedealer(keys, aggregate.dealt_by, aggregate.sets), DEALT)
+    rows = mapped(moved, EvaluatedRedealer(Dealer(keys, aggregate.dealt_by, aggregate.sets)), DEALT)
     return Dealt(rows, replace(plan, aggregate=complete), {name: types[name] for name in names})
 
 

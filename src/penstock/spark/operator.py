@@ -23,6 +23,7 @@ from penstock.spark.archive_files import write_archived
 from penstock.spark.batch_times import cell_times, now
 from penstock.spark.broken_cells import with_other_cells
 from penstock.spark.cache import cache_root
+from penstock.spark.dealer import Dealer
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
@@ -32,6 +33,8 @@ from penstock.spark.worker_files import WorkerFolder
 
 RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
 """The columns of what an operator gives: packed result rows, what the second stage must know, or the counts."""
+DEALT_RESULT = f"{RESULT}, target INT"
+"""And of what cells give that deal it out to the second stage: for which bucket a row is."""
 
 ANSWER, FRONTIER, COUNTS, REPORT = "answer", "frontier", "counts", "report "
 """What a row is; a report has the number of its closer behind it."""
@@ -67,8 +70,11 @@ class CellProcessor(StoredProcessor[Cell]):
         named: NamedParts = NO_NAMED_PARTS,
         dealt_anew: WorkerFolder | None = None,
         segments: SegmentFiles | None = None,
+        dealer: Dealer | None = None,
     ) -> None:
         super().__init__(plan, identity, run, "cell", owner, dealt_anew=dealt_anew, segments=segments)
+        self.dealer = dealer
+        """What deals out to the second stage what is given; None if there is none, or Spark evaluates something."""
         self.quarantine = quarantine
         self.writes = writes
         """The constraints whose violating rows it writes there; those of others another block writes."""
@@ -116,10 +122,11 @@ class CellProcessor(StoredProcessor[Cell]):
             write_archived(self.archive, self.plan, self.keys.index(key), number, result.archived)
         self.store(key, cell, number, before)
         yield from self._given(result, is_last=unpacked.is_last)
-        for block, packed in unpacked.passed:
-            yield Row(kind=f"{PASSED_ON}{block}", payload=packed, counts=None)
+        for turn, (block, packed) in enumerate(unpacked.passed):
+            to = None if self.dealer is None else self.dealer.in_turn(turn)
+            yield self._row(f"{PASSED_ON}{block}", packed, to)
         told = [*counts_of(self.plan, result.metrics), *cell_times(unpacked.times, at)]
-        yield Row(kind=COUNTS, payload=None, counts=told)
+        yield self._row(COUNTS, counts=told)
 
     def _named(self) -> Mapping[str, tuple[str | None, ...]]:
         """The parts that sources name in the batch that Spark is at, done again or not."""
@@ -127,15 +134,28 @@ class CellProcessor(StoredProcessor[Cell]):
         return {} if context is None else self.named.at(int(context.getLocalProperty(BATCH) or 0))
 
     def _given(self, result: StepResult, *, is_last: bool) -> Iterator[Row]:
-        yield from _answers(result.rows)
+        dealt = [(None, result.rows)] if self.dealer is None else self.dealer.rows(result.rows)
+        for target, rows in dealt:
+            yield from (self._row(ANSWER, payload, target) for payload in answer_payloads(rows))
         if self.plan.distinct or self.plan.aggregate is not None:
-            yield Row(kind=FRONTIER, payload=json.dumps(dict(result.frontier)).encode(), counts=None)
+            yield from self._told(FRONTIER, json.dumps(dict(result.frontier)).encode())
             for number, table in result.reports.items():
-                yield Row(kind=f"{REPORT}{number}", payload=to_ipc(table), counts=None)
+                yield from self._told(f"{REPORT}{number}", to_ipc(table))
             if is_last:
-                yield Row(kind=END, payload=b"", counts=None)
+                yield from self._told(END, b"")
         elif self.plan.frontiers:
             yield _how_far(self.plan, result.frontier)
+
+    def _told(self, kind: str, payload: bytes) -> Iterator[Row]:
+        """What every bucket of the second stage must know."""
+        for target in (None,) if self.dealer is None else self.dealer.keys:
+            yield self._row(kind, payload, target)
+
+    def _row(
+        self, kind: str, payload: bytes | None = None, target: int | None = None, counts: list[int] | None = None
+    ) -> Row:
+        row = {"kind": kind, "payload": payload, "counts": counts}
+        return Row(**row) if self.dealer is None else Row(**row, target=target)
 
 
 class SecondProcessor(StoredProcessor[GroupStage]):

@@ -1,4 +1,4 @@
-"""Result rows out of their packing: typed columns again, or dealt out to the buckets of the second stage."""
+"""Result rows out of their packing, into typed columns; and into packing again once Spark has worked on them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.model.names import quoted
-from penstock.plan.aggregate import KeySet
 from penstock.plan.plan import Plan
-from penstock.runtime.group.between_stages import deal, output_types, typed
+from penstock.runtime.group.between_stages import output_types
 from penstock.runtime.state.store import from_ipc, to_ipc
+from penstock.spark.dealer import Dealer
 from penstock.spark.operator import ANSWER, PASSED_ON
 from penstock.spark.types import carried_type, restored
 from penstock.spark.worker import settle
-
-DEALT = "target INT, kind STRING, payload BINARY"
-"""The columns of what is dealt to the second stage."""
 
 
 def output_columns(plan: Plan) -> str:
@@ -54,52 +51,6 @@ def as_type(column: Any, kind: Any) -> Any:
     return column if column.type == kind else column.cast(kind)
 
 
-@dataclass(frozen=True)
-class Redealer:
-    """Deals rows out by their own hash, or by that of their group; all else goes to every bucket."""
-
-    keys: tuple[int, ...]
-    schema: Any
-    """The columns that the core hands out: a cell that has seen no row of a stream does not know their types."""
-    groups: tuple[str, ...] | None = None
-    """The columns of the group, of which there may be none; None where rows are dealt out by all columns."""
-    sets: tuple[KeySet, ...] = ()
-    """The sets of keys that are grouped by, where there are several."""
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """For mapInArrow: (kind, payload) in, DEALT out."""
-        settle("deal")
-        for batch in batches:
-            dealt: list[tuple[int, str, bytes]] = []
-            for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
-                if kind == ANSWER:
-                    rows = typed(from_ipc(payload.as_buffer()), self.schema)
-                    dealt += _answers_dealt(self.keys, self.groups, rows, self.sets)
-                else:
-                    dealt += ((key, kind, payload.as_py()) for key in _told_to(self.keys, kind, len(dealt)))
-            yield _as_dealt(dealt)
-
-
-def _answers_dealt(
-    keys: tuple[int, ...], groups: tuple[str, ...] | None, table: Any, sets: tuple[KeySet, ...]
-) -> Iterator[tuple[int, str, bytes]]:
-    for bucket, rows in deal(table, len(keys), groups, sets):
-        yield keys[bucket], ANSWER, to_ipc(rows)
-
-
-def _told_to(keys: tuple[int, ...], kind: str, number: int) -> tuple[int, ...]:
-    """Who is told what is no answer: every bucket; what is only handed on, one of them in turn."""
-    return (keys[number % len(keys)],) if kind.startswith(PASSED_ON) else keys
-
-
-def _as_dealt(dealt: list[tuple[int, str, bytes]]) -> Any:
-    targets, kinds, payloads = zip(*dealt, strict=True) if dealt else ((), (), ())
-    return pa.record_batch(
-        [pa.array(targets, pa.int32()), pa.array(kinds, pa.string()), pa.array(payloads, pa.binary())],
-        names=["target", "kind", "payload"],
-    )
-
-
 TOLD = ("__ps_kind", "__ps_told")
 """Beside the columns of an answer on its way through SELECT: what a row is, and what the second stage must know."""
 
@@ -127,23 +78,33 @@ class ToldUnpacker:
 
 @dataclass(frozen=True)
 class EvaluatedRedealer:
-    """Deals rows out as Redealer does, once Spark has evaluated their expressions."""
+    """Deals rows out to the second stage, once Spark has evaluated their expressions."""
 
-    keys: tuple[int, ...]
-    groups: tuple[str, ...] | None = None
-    sets: tuple[KeySet, ...] = ()
+    dealer: Dealer
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the columns and TOLD in, DEALT out."""
+        settle("deal")
         for batch in batches:
             whole = pa.Table.from_batches([batch])
             answers = pc.equal(whole.column(TOLD[0]), ANSWER)
             rows = whole.filter(answers).drop_columns(list(TOLD))
-            dealt = list(_answers_dealt(self.keys, self.groups, rows, self.sets)) if rows.num_rows else []
+            dealt = [(key, ANSWER, to_ipc(part)) for key, part in self.dealer.rows(rows)]
             told = whole.filter(pc.invert(answers)).select(list(TOLD)).to_pylist()
             dealt += [
                 (key, row[TOLD[0]], row[TOLD[1]])
                 for number, row in enumerate(told)
-                for key in _told_to(self.keys, row[TOLD[0]], number)
+                for key in self._told_to(row[TOLD[0]], number)
             ]
             yield _as_dealt(dealt)
+
+    def _told_to(self, kind: str, number: int) -> tuple[int, ...]:
+        return (self.dealer.in_turn(number),) if kind.startswith(PASSED_ON) else self.dealer.keys
+
+
+def _as_dealt(dealt: list[tuple[int, str, bytes]]) -> Any:
+    targets, kinds, payloads = zip(*dealt, strict=True) if dealt else ((), (), ())
+    return pa.record_batch(
+        [pa.array(targets, pa.int32()), pa.array(kinds, pa.string()), pa.array(payloads, pa.binary())],
+        names=["target", "kind", "payload"],
+    )

@@ -34,16 +34,18 @@ from penstock.sql.first_rows import (
 )
 from penstock.sql.from_clause import AskedOfJoins, FromBinder
 from penstock.sql.from_parts import Sources
+from penstock.sql.group_columns import GroupColumns, Outputs
 from penstock.sql.hints import bind_hints
+from penstock.sql.joined_columns import named_in
 from penstock.sql.late_tables import LateTables
-from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
+from penstock.sql.outputs import OutputBinder
 from penstock.sql.row_limits import numbers_of
 from penstock.sql.scope import Scope
 from penstock.sql.set_operations import SetBinder
 from penstock.sql.source import SourceText
 from penstock.sql.subqueries import SubqueryBinder
 from penstock.sql.table_values import scalars_of
-from penstock.sql.time_windows import is_window
+from penstock.sql.time_windows import is_distinct_by_window
 from penstock.sql.tree import (
     Element,
     FromItem,
@@ -186,7 +188,7 @@ class QueryBinder:
         return tuple(existence for existence in found if existence is not None)
 
     def _select(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
-        if _is_distinct_by_window(select):
+        if is_distinct_by_window(select):
             # Each row once: the groups of all columns, which windows close.
             select = replace(select, distinct=False, groups_by_all=True)
         before = len(self.source.mistakes)
@@ -216,6 +218,9 @@ class QueryBinder:
         before = len(self.source.mistakes)
         sources = Sources()
         binder = FromBinder(self.source, sources, self, tables_last=tables_last)
+        binder.words = named_in(select)
+        is_grouped = bool(select.group_by or select.groups_by_all or select.distinct)
+        binder.groups = is_grouped or bool(numbers_of(select))
         part = binder.bind(select.source, environment, select.where)
         late = self.late_tables(binder, select, environment)
         part = late.joined(part) if part is not None and late is not None else part
@@ -236,6 +241,12 @@ class QueryBinder:
         )
         output_binder = OutputBinder(outer)
         outputs = output_binder.outputs(select)
+        if output_binder.gives_windows and select.distinct:
+            # Each row once: the groups of all columns, which windows close.
+            self.source.forget(before)
+            once = replace(select, distinct=False, groups_by_all=True)
+            return self._bound_select(once, environment, name, sink, tables_last=tables_last)
+        where = (*where, *output_binder.timed)
         group_by = output_binder.group_by(select)
         having = output_binder.having(select.having, group_by)
         hints = bind_hints(select.hints, outer)
@@ -309,13 +320,6 @@ class QueryBinder:
             found = bind_partition(item.number, scope)
             return None if found is None else (found[0], Top(self._limits[id(select)], found[1]))
         return None
-
-
-def _is_distinct_by_window(select: Select) -> bool:
-    is_grouped = bool(select.group_by or select.groups_by_all or select.having or numbers_of(select))
-    has_aggregates = any(item.over is not None for item in select.items)
-    by_window = any(item.code is not None and is_window(item.code) for item in select.items)
-    return select.distinct and by_window and not is_grouped and not has_aggregates
 
 
 def _place(problem: Problem, select: Select, outputs: Outputs, groups: GroupColumns, sources: Sources) -> Stretch:

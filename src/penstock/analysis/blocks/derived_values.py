@@ -27,6 +27,7 @@ from penstock.analysis.reasons import Promised
 from penstock.model.clauses import Source, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.lineage import Origin
+from penstock.model.never_null import one_is_there
 from penstock.model.predicates import (
     Bound,
     Comparison,
@@ -57,6 +58,8 @@ def derived_conditions(facts: Facts, known: Mapping[str, Origin]) -> Iterator[Cl
     for name, window, is_sure in picked_in_windows(query):
         if is_sure:
             yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.WINDOW_HAS_ENDS(window.whole),))
+    for name, refs in one_is_there(query):
+        yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.ONE_IS_THERE(list(refs)),))
     sure = ((name, cut) for name, cut, is_sure in picked_in_cuts(query) if is_sure)
     for name, cut in (*cuts(query), *sure):
         if cut.column.alias in query.core and not facts.of().domain(cut.column).nullable:

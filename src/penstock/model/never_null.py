@@ -106,22 +106,22 @@ def _has_value(query: Query, output: Output) -> bool:
         case Aggregate(function="min" | "max" | "top", argument=ColumnRef() as ref) if query.group_by:
             # Of the rows of a group, of which there is one at least; one without a time is in no window.
             windows = [key.column for key in query.sure_keys if isinstance(key, TimeWindow)]
-            return ref in windows or _is_there(query, ref)
+            return ref in windows or is_there(query, ref)
         case Aggregate(function=function):
             return function in ("count", "count_if", *GROUPINGS)
         case Expression(term=Literal(value=value)):
             return value is not None
         case ColumnRef() as ref:
-            return _is_there(query, ref)
+            return is_there(query, ref)
         case Expression(term=Cast(value=ColumnRef() as ref, to=to)) if to is not None and _widens(query, ref, to):
-            return _is_there(query, ref)
+            return is_there(query, ref)
         case Expression(term=term) if chosen_among(term):
             return any(name == output.name for name, _ in one_is_there(query))
         case Expression(term=term) if (window := window_of(term)) is not None:
-            return _is_there(query, window.column)
+            return is_there(query, window.column)
         case Expression() as expression if (cut := cut_of(expression)) is not None:
             kind = query.type_of(cut.column)
-            return kind is not None and kind.is_instant and _is_there(query, cut.column)
+            return kind is not None and kind.is_instant and is_there(query, cut.column)
         case _:
             return False
 
@@ -152,7 +152,7 @@ def _has_one_of(tree: FromTree, aliases: Set[str]) -> bool:
             return sides[1]
 
 
-def _is_there(query: Query, ref: ColumnRef) -> bool:
+def is_there(query: Query, ref: ColumnRef) -> bool:
     """Whether a column of a source has a value in every row of a query's answer."""
     if ref.alias not in query.core:
         return False

@@ -36,7 +36,7 @@ from penstock.model.window_columns import window_end, window_of
 from penstock.sql.asked_conditions import asks_values
 from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment, NamedQuery
-from penstock.sql.from_parts import Part, Position, items_of
+from penstock.sql.from_parts import Part, Position, Sources, items_of
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.table_values import scalars_of
@@ -110,7 +110,8 @@ class Inliner:
             case Expression(columns=columns, term=term, deterministic=True):
                 if position.may_be_absent and not (columns and is_strict(term)):
                     raise CannotInline
-                if self._is_one_of_several_times(term, scope):
+                is_asked = self.binder.groups or len(self.binder.all_aliases) > 1
+                if is_asked and is_one_of_several_times(term, scope, self.sources):
                     raise CannotInline
                 window = window_of(term)
                 whole = None if window is None or window.end is not None else window
@@ -118,15 +119,6 @@ class Inliner:
                 return Visible(name, value, type_of(term, scope.type_of), ends=ends, window=window, made=whole)
             case _:
                 raise CannotInline
-
-    def _is_one_of_several_times(self, term: Term, scope: Scope) -> bool:
-        """Whether it is one of several times or windows, by which the query around may group or join."""
-        refs = chosen_among(term)
-        if len({ref.alias for ref in refs}) < 2 or not (self.binder.groups or len(self.binder.all_aliases) > 1):
-            return False
-        return all(
-            scope.ends_of(ref) is not None or _is_time(self.sources.by_alias[ref.alias], ref.column) for ref in refs
-        )
 
     def _named(self, columns: list[Visible], named: NamedQuery) -> list[Visible]:
         given = [name.text for name in named.columns] or [column.name for column in columns]
@@ -167,6 +159,14 @@ class Inliner:
             self.sources.by_alias[part.tree.alias] = replace(own, window=item.window)
             self.sources.places[part.tree.alias] = item.at
         return part
+
+
+def is_one_of_several_times(term: Term, scope: Scope, sources: Sources) -> bool:
+    """Whether it is one of several times or windows of streams."""
+    refs = chosen_among(term)
+    if len({ref.alias for ref in refs}) < 2:
+        return False
+    return all(scope.ends_of(ref) is not None or _is_time(sources.by_alias[ref.alias], ref.column) for ref in refs)
 
 
 def _is_time(source: Source, column: str) -> bool:

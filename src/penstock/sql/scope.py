@@ -212,8 +212,13 @@ class Scope:
         return None
 
     @cached_property
+    def _all(self) -> list[Visible]:
+        """All that can be named here."""
+        return [*(c for table in self.tables.values() for c in table.columns), *self.merged.values()]
+
+    @cached_property
     def _types(self) -> dict[ColumnRef, DataType | None]:
-        columns = [column for table in self.tables.values() for column in table.columns]
+        columns = self._all
         types = {column.value: column.type for column in columns if isinstance(column.value, ColumnRef)}
         types |= {column.value: column.type for column in self.asked.values() if isinstance(column.value, ColumnRef)}
         ends = ((end, column.end_type) for column in columns for end in column.ends or ())
@@ -226,8 +231,7 @@ class Scope:
 
     def visible(self, ref: ColumnRef) -> Visible | None:
         """What can be named that is a column as it is."""
-        columns = (c for scope in self.chain() for table in scope.tables.values() for c in table.columns)
-        return next((column for column in columns if column.value == ref), None)
+        return next((column for scope in self.chain() for column in scope._all if column.value == ref), None)
 
     def star(self, alias: str | None = None) -> tuple[tuple[str, Visible], ...]:
         """What `*` or `alias.*` means: columns, each with the alias that it is of; those of USING stand first, once."""

@@ -31,6 +31,7 @@ from penstock.spark.file_order import is_deeper, pattern_of
 from penstock.spark.kafka import rows_of_records
 from penstock.spark.malformed import KEPT
 from penstock.spark.pack import PLACE, passes
+from penstock.spark.punctuations import conditions
 from penstock.spark.readers import read_error, reader_of
 from penstock.spark.table_joins import Filters, all_of, as_query_reads
 from penstock.spark.types import carried, spark_type
@@ -177,8 +178,8 @@ def filtered_columns(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [PLACE] if ordered else []
     shown += [name for name in (*KEPT, HEAD, OUTSIDE) if name in frame.columns]
-    for passed, conditions in filters_of(plan, stream).items():
-        frame = frame.alias(passed).selectExpr("*", f"({all_of(conditions)}) AS {quoted(passes(passed))}")
+    for passed, texts in filters_of(plan, stream).items():
+        frame = frame.alias(passed).selectExpr("*", f"({all_of(texts)}) AS {quoted(passes(passed))}")
         shown.append(quoted(passes(passed)))
     for test in plan.tree.tests:
         if plan.by_alias[test.alias].stream == stream:

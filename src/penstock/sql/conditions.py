@@ -258,10 +258,10 @@ def _understood(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | No
 
 def _equal_windows(node: exp.EQ, text: str, scope: Scope) -> list[Predicate] | None:
     """Two windows, which are equal if both their ends are."""
-    sides = visible_column(node.this, scope), visible_column(node.expression, scope)
-    if sides[0] is None or sides[1] is None or sides[0].ends is None or sides[1].ends is None:
+    one, other = visible_column(node.this, scope), visible_column(node.expression, scope)
+    if one is None or other is None or one.ends is None or other.ends is None:
         return None
-    return [replace(predicate, text=text) for predicate in equalities(*sides)]
+    return [replace(predicate, text=text) for predicate in equalities(one, other)]
 
 
 def _denied(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:

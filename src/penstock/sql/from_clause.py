@@ -247,10 +247,10 @@ class FromBinder:
             return None
         query, stream = made
         chosen = self.sources.add(stream, item.at, *wanted, window=item.window, below=query)
-        named = NamedColumns.of(chosen, stream, window_ends(query), windows_made(query))
+        columns = NamedColumns.of(chosen, stream, window_ends(query), windows_made(query))
         return Part(
             Leaf(chosen),
-            {chosen: named},
+            {chosen: columns},
         )
 
     # Conditions

@@ -105,8 +105,8 @@ class Inliner:
     def _visible(self, name: str, value: object, scope: Scope, position: Position) -> Visible:
         match value:
             case ColumnRef():
-                known = scope.visible(value)
-                return Visible(name, value, scope.type_of(value), ends=known and known.ends, made=known and known.made)
+                known = scope.visible(value) or Visible(name, value)
+                return Visible(name, value, scope.type_of(value), ends=known.ends, made=known.made)
             case Expression(columns=columns, term=term, deterministic=True):
                 if position.may_be_absent and not (columns and is_strict(term)):
                     raise CannotInline

@@ -773,3 +773,6 @@ SELECT o.id, i.category, p.amount FROM orders o LEFT JOIN items i ON 6 % (o.qty 
 
 -- table_by_a_number
 SELECT o.id FROM orders o LEFT ANTI JOIN items i ON CAST(o.addr.zip AS INT) = i.cost WHERE o.addr.zip RLIKE '^[0-9]+$';
+
+-- windowed_absent
+SELECT window(o.ts, '10 minutes').start AS since, p.m, count(*) AS n FROM orders o LEFT JOIN (SELECT order_id, ts, window(ts, '5 minutes').start AS m FROM payments) p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES GROUP BY window(o.ts, '10 minutes'), p.m;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.model.clauses import TimeWindow
 
 STREAM = "CREATE STREAM s (a INT, b STRING, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts);"
 
@@ -39,6 +40,15 @@ def test_a_window_of_a_query_in_from_is_that_of_its_stream(query: str, same: str
     rows = "(SELECT a, window(ts, '5 minutes') AS w FROM s)"
     plain = same.format("WHERE ts IS NOT NULL GROUP BY window(ts, '5 minutes')")
     assert relation(query.format(rows)) == relation(plain)
+
+
+def test_where_a_stream_may_be_absent_the_end_of_its_window_may_be_null() -> None:
+    absent = "(SELECT b, window(ts, '5 minutes').start AS m FROM r) x ON s.b = x.b"
+    streams = f"{STREAM} {STREAM.replace(' s ', ' r ')}"
+    for rows in (f"s LEFT JOIN {absent}", f"(SELECT a, s.ts, x.m FROM s LEFT JOIN {absent}) s"):
+        text = f"SELECT m, count(*) AS n FROM {rows} GROUP BY window(s.ts, '5 minutes'), m"
+        (query,) = penstock.parse(f"{streams} {text};").queries
+        assert [isinstance(key, TimeWindow) for key in query.group_by] == [True, False]
 
 
 def test_windows_of_windows_hold_them_whole() -> None:

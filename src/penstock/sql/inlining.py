@@ -93,8 +93,9 @@ class Inliner:
         if len(self.source.mistakes) > before:
             raise CannotInline
         where = (*self.binder.predicates(condition), *output_binder.timed)
+        there = frozenset() if position.may_be_absent else certain(part.tree)
         columns = [
-            self._visible(output.name, output.value if isinstance(output, Output) else output, scope, position)
+            self._visible(output.name, output.value if isinstance(output, Output) else output, scope, position, there)
             for output in outputs.answer
         ]
         columns = self._named(columns, named)
@@ -102,7 +103,8 @@ class Inliner:
         part = self._with_window(part, item, columns)
         return replace(part, tables={alias: NamedColumns(alias, columns)}, merged=())
 
-    def _visible(self, name: str, value: object, scope: Scope, position: Position) -> Visible:
+    def _visible(self, name: str, value: object, scope: Scope, position: Position, there: frozenset[str]) -> Visible:
+        """A column of the query; `there` are the streams of which each row of the query around has a tuple."""
         match value:
             case ColumnRef():
                 known = scope.visible(value) or Visible(name, value)
@@ -113,7 +115,8 @@ class Inliner:
                 is_asked = self.binder.groups or len(self.binder.all_aliases) > 1
                 if is_asked and is_one_of_several_times(term, scope, self.sources):
                     raise CannotInline
-                window = window_of(term)
+                # Of a stream that may be absent a window may be NULL, and groups by window() would leave that out.
+                window = window_of(term) if there.issuperset(ref.alias for ref in columns) else None
                 whole = None if window is None or window.end is not None else window
                 ends = None if whole is None else (window_end(whole, "start"), window_end(whole, "end"))
                 return Visible(name, value, type_of(term, scope.type_of), ends=ends, window=window, made=whole)

@@ -99,7 +99,7 @@ class SetBinder:
             return None
         one, other = (appending(Source(stream, stream.name, below=query)) for query, stream in members)
         # Two windows are equal if their ends are, which are columns here where both queries give them.
-        windows = window_ends(members[0][0])
+        windows = window_ends(Union(tuple(Source(own, own.name, below=query) for query, own in members)))
         names = [
             both
             for both in zip((c.name for c in one.stream.columns), (c.name for c in other.stream.columns), strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
-from penstock.model.predicates import Difference
+from penstock.model.predicates import Difference, Residual
 
 STREAMS = """CREATE STREAM r (id BIGINT, ts TIMESTAMP, d DATE, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE);
 CREATE STREAM h (n BIGINT, ts TIMESTAMP, d DATE, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE);
@@ -28,6 +28,57 @@ def test_a_cut_time_says_how_far_the_whole_one_lies(condition: str, bounds: list
     (query,) = penstock.parse(f"{STREAMS} SELECT r.id, h.n FROM r JOIN h ON {condition};").queries
     said = [p for p in query.predicates if isinstance(p, Difference)]
     assert [f"{p.minuend} < {p.subtrahend} + INTERVAL {p.span}" for p in said] == bounds
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("timestampdiff(MINUTE, r.ts, h.ts) <= 5", ["h.ts < r.ts + INTERVAL 6 MINUTES"]),
+        ("timestampdiff(MINUTE, r.ts, h.ts) <= -5", ["h.ts <= r.ts - INTERVAL 5 MINUTES"]),
+        ("timestampdiff(MINUTE, r.ts, h.ts) > 5", ["h.ts >= r.ts + INTERVAL 6 MINUTES"]),
+        ("timestampdiff(SECOND, r.ts, h.ts) >= 0", ["h.ts > r.ts - INTERVAL 1 SECOND"]),
+        ("0 > timestampdiff(SECOND, r.ts, h.ts)", ["h.ts <= r.ts - INTERVAL 1 SECOND"]),
+        (
+            "abs(timestampdiff(HOUR, h.ts, r.ts)) < 2",
+            ["r.ts < h.ts + INTERVAL 2 HOURS", "r.ts > h.ts - INTERVAL 2 HOURS"],
+        ),
+        ("datediff(h.d, r.d) = 1", ["h.d >= r.d + INTERVAL 1 DAY", "h.d <= r.d + INTERVAL 1 DAY"]),
+    ],
+)
+@pytest.mark.parametrize("join", ["LEFT JOIN", "FULL JOIN"])
+def test_where_it_says_which_rows_match_a_count_of_units_is_a_difference(
+    join: str, condition: str, found: list[str]
+) -> None:
+    (query,) = penstock.parse(f"{STREAMS} SELECT r.id, h.n FROM r {join} h ON r.id = h.n AND {condition};").queries
+    assert [str(p) for p in query.predicates if isinstance(p, Difference)] == found
+    # Elsewhere Spark tests it, by the clock on the wall of its session.
+    (inner,) = penstock.parse(f"{STREAMS} SELECT r.id, h.n FROM r JOIN h ON r.id = h.n AND {condition};").queries
+    assert any(isinstance(p, Residual) for p in inner.predicates)
+
+
+def test_a_month_of_timestampdiff_says_no_difference() -> None:
+    condition = "timestampdiff(MONTH, r.ts, h.ts) < 1"
+    with pytest.raises(penstock.PenstockError, match="only Spark can evaluate timestampdiff"):
+        penstock.parse(f"{STREAMS} SELECT r.id, h.n FROM r LEFT JOIN h ON r.id = h.n AND {condition};")
+
+
+@pytest.mark.parametrize(
+    ("condition", "bounds"),
+    [
+        ("x.w.start = h.ts", ["x.ts >= h.ts + 0", "x.ts < h.ts + INTERVAL 1 HOUR"]),
+        ("h.ts = x.w.end", ["x.ts >= h.ts - INTERVAL 1 HOUR", "x.ts < h.ts + 0"]),
+        (
+            "x.w = window(h)",
+            ["x.ts < h.ts + INTERVAL 1 HOUR", "h.ts < x.ts + INTERVAL 1 HOUR"],
+        ),
+    ],
+)
+def test_the_window_of_a_time_says_where_it_lies(condition: str, bounds: list[str]) -> None:
+    of_h = "(SELECT n, window(ts, '1 hour') AS w FROM h) AS h" if "window" in condition else "h"
+    on = condition.replace("window(h)", "h.w")
+    rows = "(SELECT id, window(ts, '1 hour') AS w FROM r) AS x"
+    (query,) = penstock.parse(f"{STREAMS} SELECT x.id, h.n FROM {rows} JOIN {of_h} ON {on};").queries
+    assert [str(p) for p in query.predicates if isinstance(p, Difference)] == bounds
 
 
 @pytest.mark.parametrize("join", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])

@@ -657,3 +657,122 @@ SELECT p.customer, p.w.start AS since, c.name FROM per p JOIN sold s ON s.custom
 
 -- union_nulls
 SELECT customer, ts, max(page) AS page, max(price) AS price, count(*) AS n FROM (SELECT customer, ts, page, NULL AS price FROM clicks UNION ALL SELECT customer, ts, NULL, price FROM orders) GROUP BY customer, ts;
+
+-- windowed_view
+CREATE VIEW seen AS SELECT *, window(ts, '5 minutes') AS w FROM clicks;
+SELECT w, customer, count(*) AS n, avg(ms) AS slow FROM seen WHERE ms IS NOT NULL GROUP BY w, customer;
+
+-- windowed_from
+SELECT w.start AS since, w.end AS until, count(DISTINCT page) AS pages, max(w.end) AS most, date_format(w.start, 'HH:mm') AS minute
+FROM (SELECT window(ts, '5 minutes') AS w, page FROM clicks) GROUP BY w HAVING w.start > TIMESTAMP '2026-01-01 00:05:00' AND count(*) > 1;
+
+-- windowed_rows
+SELECT id, window(ts, '5 minutes') AS w, window(ts, '5 minutes').end AS until, item FROM orders WHERE qty > 1;
+
+-- windowed_rows_shifted
+SELECT window(ts, '5 minutes', '5 minutes', '2 minutes') AS w, id FROM orders;
+
+-- windowed_groups_shifted
+SELECT w.start AS since, item, sum(qty) AS sold FROM (SELECT window(ts, '5 minutes', '5 minutes', '90 seconds') AS w, item, qty FROM orders) GROUP BY w, item;
+
+-- windowed_join
+SELECT x.id, x.w, y.amount FROM (SELECT id, window(ts, '10 minutes') AS w FROM orders) x JOIN (SELECT order_id, amount, window(ts, '10 minutes') AS w FROM payments) y ON x.id = y.order_id AND x.w = y.w;
+
+-- windowed_left_join
+SELECT x.id, x.w.start AS since, y.amount FROM (SELECT id, window(ts, '10 minutes') AS w FROM orders) x LEFT JOIN (SELECT order_id, amount, window(ts, '10 minutes') AS w FROM payments) y ON x.id = y.order_id AND x.w = y.w;
+
+-- windowed_full_using
+SELECT w, id, x.item, y.amount FROM (SELECT id, item, window(ts, '10 minutes') AS w FROM orders) x FULL JOIN (SELECT order_id AS id, amount, window(ts, '10 minutes') AS w FROM payments) y USING (id, w);
+
+-- windowed_join_groups
+SELECT c.page, c.w.start AS since, g.sold FROM (SELECT page, customer, window(ts, '5 minutes') AS w FROM clicks) c
+LEFT JOIN (SELECT window(ts, '5 minutes') AS w, customer, sum(qty) AS sold FROM orders GROUP BY window(ts, '5 minutes'), customer) g ON c.customer = g.customer AND c.w = g.w;
+
+-- windowed_exists
+SELECT x.id, x.w FROM (SELECT id, window(ts, '10 minutes') AS w FROM orders) x WHERE NOT EXISTS (SELECT 1 FROM (SELECT order_id, window(ts, '10 minutes') AS w FROM payments) y WHERE y.order_id = x.id AND y.w = x.w);
+
+-- windowed_explode
+SELECT w, tag, count(*) AS n FROM (SELECT window(ts, '10 minutes') AS w, explode(tags) AS tag FROM orders) GROUP BY w, tag;
+
+-- windowed_table
+CREATE VIEW sold AS SELECT o.*, i.category, window(o.ts, '10 minutes') AS w FROM orders o LEFT JOIN items i ON i.item = o.item;
+SELECT w.start AS since, category, sum(qty) AS n FROM sold GROUP BY w, category;
+
+-- windowed_top
+SELECT * FROM (SELECT w, id, price, ROW_NUMBER() OVER (PARTITION BY w ORDER BY price DESC NULLS LAST, id, ts) AS rn FROM (SELECT window(ts, '10 minutes') AS w, id, price, ts FROM orders)) WHERE rn <= 2;
+
+-- windowed_rollup
+SELECT w.start AS since, item, count(*) AS n FROM (SELECT window(ts, '10 minutes') AS w, item FROM orders) GROUP BY ROLLUP (item), w;
+
+-- windowed_distinct
+SELECT DISTINCT w, customer FROM (SELECT window(ts, '5 minutes') AS w, customer FROM clicks);
+
+-- hot_items
+WITH per AS (SELECT window(ts, '5 minutes') AS w, item, count(*) AS n FROM orders GROUP BY window(ts, '5 minutes'), item), most AS (SELECT w, max(n) AS n FROM per GROUP BY w)
+SELECT per.w.start AS since, per.item, per.n FROM per JOIN most ON per.w = most.w AND per.n = most.n;
+
+-- window_of_window
+WITH per AS (SELECT window(ts, '5 minutes') AS w, item, sum(qty) AS n FROM orders GROUP BY 1, 2) SELECT window(w, '15 minutes') AS quarter, item, max(n) AS most FROM per GROUP BY 1, 2;
+
+-- window_of_window_time
+WITH per AS (SELECT window(ts, '5 minutes') AS w, item, sum(qty) AS n FROM orders GROUP BY 1, 2) SELECT window(window_time(w), '20 minutes', '10 minutes') AS long, count(*) AS items, sum(n) AS n FROM per GROUP BY 1;
+
+-- union_windows
+SELECT window(ts, '5 minutes') AS w, customer FROM orders UNION SELECT window(ts, '5 minutes') AS w, customer FROM clicks;
+
+-- intersect_windows
+SELECT window(ts, '5 minutes') AS w, customer FROM orders INTERSECT SELECT window(ts, '5 minutes') AS w, customer FROM clicks;
+
+-- except_windows
+SELECT window(ts, '5 minutes') AS w, customer FROM clicks EXCEPT SELECT window(ts, '5 minutes') AS w, customer FROM orders;
+
+-- union_all_windows
+SELECT w, kind, count(*) AS n FROM (SELECT window(ts, '5 minutes') AS w, 'order' AS kind FROM orders UNION ALL SELECT window(ts, '5 minutes') AS w, 'payment' FROM payments) GROUP BY w, kind;
+
+-- union_all_grouped_windows
+SELECT w.start AS since, sum(n) AS n FROM (SELECT window(ts, '5 minutes') AS w, count(*) AS n FROM orders GROUP BY 1 UNION ALL SELECT window(ts, '5 minutes') AS w, count(*) AS n FROM payments GROUP BY 1) GROUP BY w;
+
+-- three_full_using
+WITH o AS (SELECT window(ts, '5 minutes') AS w, customer, count(*) AS n FROM orders GROUP BY 1, 2), c AS (SELECT window(ts, '5 minutes') AS w, customer, count(*) AS n FROM clicks GROUP BY 1, 2),
+p AS (SELECT window(ts, '5 minutes') AS w, order_id AS customer, sum(amount) AS paid FROM payments GROUP BY 1, 2)
+SELECT w, customer, o.n AS bought, c.n AS clicked, paid FROM o FULL JOIN c USING (w, customer) FULL JOIN p USING (w, customer);
+
+-- full_then_left_using
+SELECT ts, customer, o.item, c.page, p.amount FROM orders o FULL JOIN clicks c USING (customer, ts) LEFT JOIN (SELECT order_id AS customer, ts, amount FROM payments) p USING (customer, ts);
+
+-- full_using_then_group
+WITH o AS (SELECT window(ts, '5 minutes') AS w, customer, count(*) AS n FROM orders GROUP BY 1, 2), c AS (SELECT window(ts, '5 minutes') AS w, customer, count(*) AS n FROM clicks GROUP BY 1, 2)
+SELECT w, sum(bought) AS bought, sum(clicked) AS clicked FROM (SELECT w, customer, o.n AS bought, c.n AS clicked FROM o FULL JOIN c USING (w, customer)) GROUP BY w;
+
+-- window_of_coalesce
+SELECT window(t, '5 minutes') AS w, count(*) AS n, count(id) AS orders, count(amount) AS paid FROM (SELECT coalesce(o.ts, p.ts) AS t, o.id, p.amount FROM orders o FULL JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts - INTERVAL 1 MINUTE AND o.ts + INTERVAL 5 MINUTES) GROUP BY window(t, '5 minutes');
+
+-- minute_of_greatest
+SELECT date_trunc('MINUTE', t) AS minute, count(*) AS n FROM (SELECT greatest(o.ts, p.ts) AS t FROM orders o LEFT JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES) GROUP BY 1;
+
+-- join_on_coalesce
+SELECT x.id, x.t, c.page FROM (SELECT coalesce(o.ts, p.ts) AS t, coalesce(o.id, p.order_id) AS id, o.customer FROM orders o FULL JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES) x LEFT JOIN clicks c ON c.customer = x.customer AND c.ts BETWEEN x.t AND x.t + INTERVAL 1 MINUTE;
+
+-- timestampdiff_left
+SELECT o.id, p.amount FROM orders o LEFT JOIN payments p ON p.order_id = o.id AND timestampdiff(MINUTE, o.ts, p.ts) BETWEEN -1 AND 4;
+
+-- timestampdiff_full
+SELECT o.id, p.order_id FROM orders o FULL JOIN payments p ON p.order_id = o.id AND abs(timestampdiff(SECOND, o.ts, p.ts)) < 90;
+
+-- timestampdiff_not_exists
+SELECT o.id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND timestampdiff(SECOND, o.ts, p.ts) > 0 AND timestampdiff(MINUTE, o.ts, p.ts) <= 5);
+
+-- distinct_structs
+SELECT window(ts, '10 minutes').start AS since, count(DISTINCT addr) AS places, count(DISTINCT tags) AS tags, count(DISTINCT struct(item, qty)) AS both FROM orders GROUP BY window(ts, '10 minutes');
+
+-- table_by_a_quotient
+SELECT o.id, i.category FROM orders o JOIN items i ON 6 / (o.qty - 1) = i.cost WHERE o.qty <> 1 AND i.category IS NOT NULL;
+
+-- table_by_a_quotient_left
+SELECT o.id, i.category, p.amount FROM orders o LEFT JOIN items i ON 6 % (o.qty - 1) < i.cost JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES WHERE o.qty <> 1;
+
+-- table_by_a_number
+SELECT o.id FROM orders o LEFT ANTI JOIN items i ON CAST(o.addr.zip AS INT) = i.cost WHERE o.addr.zip RLIKE '^[0-9]+$';
+
+-- windowed_absent
+SELECT window(o.ts, '10 minutes').start AS since, p.m, count(*) AS n FROM orders o LEFT JOIN (SELECT order_id, ts, window(ts, '5 minutes').start AS m FROM payments) p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES GROUP BY window(o.ts, '10 minutes'), p.m;

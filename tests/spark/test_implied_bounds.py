@@ -98,3 +98,41 @@ def test_intervals_are_as_long_as_to_spark(spark: SparkSession) -> None:
         (found,) = parse_script(f"{_STREAMS} SELECT a.ts FROM a, b WHERE a.ts <= b.ts + {text};").queries[0].where
         assert isinstance(found, Difference), text
         assert found.span.ticks == told[number], text
+
+
+EXACT = [
+    *(f"timestampdiff({u}, a.ts, b.ts) {o}" for u in _UNITS[:5] for o in ("= 1", "< 0", ">= -1", "<= 0", "> 1")),
+    *("2 > timestampdiff(MINUTE, b.ts, a.ts)", "abs(timestampdiff(SECOND, a.ts, b.ts)) <= 60"),
+    *("timestampdiff(MILLISECOND, a.ts, b.ts) BETWEEN -59999 AND 1000", "abs(timestampdiff(HOUR, b.ts, a.ts)) < 2"),
+    *(f"datediff(a.d, b.d) {o}" for o in ("= 0", "< 1", ">= -1", "> 0")),
+]
+
+
+def test_a_count_of_units_is_the_difference_that_it_is_read_as(spark: SparkSession) -> None:
+    pairs = [(f, s, t) for f in _FIRSTS for s, t in product(_STEPS, _STEPS)]
+    frame = (
+        spark.createDataFrame(pairs, "f STRING, s BIGINT, t BIGINT")
+        .selectExpr(
+            "timestamp_micros(unix_micros(CAST(concat(f, ' UTC') AS TIMESTAMP)) + s) AS x",
+            "timestamp_micros(unix_micros(CAST(concat(f, ' UTC') AS TIMESTAMP)) + t) AS y",
+        )
+        .selectExpr("struct(x AS ts, CAST(x AS DATE) AS d) AS a", "struct(y AS ts, CAST(y AS DATE) AS d) AS b")
+    )
+    asked = []
+    for number, text in enumerate(EXACT):
+        query = parse_script(f"{_STREAMS} SELECT a.ts FROM a LEFT JOIN b ON a.n = b.n AND {text};").queries[0]
+        found = [p for p in query.predicates if isinstance(p, Difference)]
+        assert found, text
+        read = " AND ".join(f"{_micros(p)} {p.op} {p.span.ticks}" for p in found)
+        asked += [f"count_if(({text}) <> ({read})) AS wrong{number}", f"count_if({text}) AS held{number}"]
+    told = frame.selectExpr(*asked).first()
+    assert told is not None
+    assert {text: told[f"wrong{n}"] for n, text in enumerate(EXACT) if told[f"wrong{n}"]} == {}
+    assert sum(told[f"held{n}"] > 0 for n in range(len(EXACT))) > len(EXACT) // 2
+
+
+def _micros(difference: Difference) -> str:
+    later, earlier = difference.minuend, difference.subtrahend
+    if later.column == "d":
+        return f"86400000000 * datediff({later}, {earlier})"
+    return f"unix_micros({later}) - unix_micros({earlier})"

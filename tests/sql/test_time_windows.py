@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.model.clauses import TimeWindow
 
 STREAM = "CREATE STREAM s (a INT, b STRING, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts);"
 
@@ -19,6 +20,45 @@ def test_distinct_rows_with_a_window_are_its_groups(item: str) -> None:
     call = item.partition(")")[0] + ")"
     grouped = f"SELECT a, upper(b) AS b, {item} FROM s WHERE a > 1 GROUP BY a, upper(s.b), {call}"
     assert relation(f"SELECT DISTINCT a, upper(b) AS b, {item} FROM s WHERE a > 1") == relation(grouped)
+
+
+@pytest.mark.parametrize(
+    ("query", "same"),
+    [
+        ("SELECT w, count(*) AS n FROM {} GROUP BY w", "SELECT window(ts, '5 minutes') AS w, count(*) AS n FROM s {}"),
+        (
+            "SELECT w.start AS x, max(a) AS n FROM {} GROUP BY w.start",
+            "SELECT window(ts, '5 minutes').start AS x, max(a) AS n FROM s {}",
+        ),
+        (
+            "SELECT w.end, count(*) FROM {} GROUP BY w HAVING count(*) > 1",
+            "SELECT window(ts, '5 minutes').end AS `end`, count(*) FROM s {} HAVING count(*) > 1",
+        ),
+    ],
+)
+def test_a_window_of_a_query_in_from_is_that_of_its_stream(query: str, same: str) -> None:
+    rows = "(SELECT a, window(ts, '5 minutes') AS w FROM s)"
+    plain = same.format("WHERE ts IS NOT NULL GROUP BY window(ts, '5 minutes')")
+    assert relation(query.format(rows)) == relation(plain)
+
+
+def test_where_a_stream_may_be_absent_the_end_of_its_window_may_be_null() -> None:
+    absent = "(SELECT b, window(ts, '5 minutes').start AS m FROM r) x ON s.b = x.b"
+    streams = f"{STREAM} {STREAM.replace(' s ', ' r ')}"
+    for rows in (f"s LEFT JOIN {absent}", f"(SELECT a, s.ts, x.m FROM s LEFT JOIN {absent}) s"):
+        text = f"SELECT m, count(*) AS n FROM {rows} GROUP BY window(s.ts, '5 minutes'), m"
+        (query,) = penstock.parse(f"{streams} {text};").queries
+        assert [isinstance(key, TimeWindow) for key in query.group_by] == [True, False]
+
+
+def test_windows_of_windows_hold_them_whole() -> None:
+    rows = "(SELECT a, window(ts, '5 minutes') AS w FROM s)"
+    wanted = relation("SELECT window(ts, '1 hour') AS h FROM s WHERE ts IS NOT NULL GROUP BY window(ts, '1 hour')")
+    for time in ("w", "window_time(w)"):
+        assert relation(f"SELECT window({time}, '1 hour') AS h FROM {rows} GROUP BY 1") == wanted
+    for length in ("'7 minutes'", "'10 minutes', '2 minutes'", "'10 minutes', '10 minutes', '1 minute'"):
+        with pytest.raises(penstock.PenstockError, match="is not in Penstock's language"):
+            relation(f"SELECT window(w, {length}) AS h FROM {rows} GROUP BY 1")
 
 
 def test_a_session_needs_groups() -> None:

@@ -262,6 +262,8 @@ class Promised(ReasonKind):
     """Why a promise of a block's answer follows from below."""
 
     FRONTIER = auto()
+    LEAST_FRONTIER = auto()
+    WINDOW_OF_FRONTIER = auto()
     WINDOWS_EMITTED = auto()
     SESSION_ENDS = auto()
     SESSION_STARTS = auto()
@@ -273,6 +275,7 @@ class Promised(ReasonKind):
     HELD = auto()
     OF_ALL_MEMBERS = auto()
     WINDOW_HAS_ENDS = auto()
+    ONE_IS_THERE = auto()
     CUT_OF_A_TIME = auto()
     PICKED_IN_WINDOW = auto()
     PICKED_IN_CUT = auto()

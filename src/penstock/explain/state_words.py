@@ -296,6 +296,14 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Promised.FRONTIER: (
         "{0} is {1}, and nothing is emitted with one before the rows that are stored or still to come: {2}; {3}"
     ),
+    Promised.LEAST_FRONTIER: (
+        "{0} is one of {1: and }, and nothing is emitted with one of these before the rows that are stored or still to "
+        "come: {2:; }; {3:; }"
+    ),
+    Promised.WINDOW_OF_FRONTIER: (
+        "{0} is of the window that {1} lies in, which never falls while that does not, and nothing is emitted with one "
+        "before the rows that are stored or still to come: {2}; {3}"
+    ),
     Promised.WINDOWS_EMITTED: (
         "{0} is of a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
         "{2}; {3}"
@@ -326,6 +334,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Promised.UNCHANGED: "{} is about columns that come through unchanged",
     Promised.HELD: "{} holds in every row",
     Promised.WINDOW_HAS_ENDS: "{}: a row without a time is in no window",
+    Promised.ONE_IS_THERE: "one of {: and } is in every row, and is not NULL there",
     Promised.CUT_OF_A_TIME: "it is cut of {}, which is never NULL",
     Promised.OF_ALL_MEMBERS: "{: and } all promise it",
     NotPromised.NOT_OF_ALL_MEMBERS: "{} has a clock in some of {: and }, not in all",

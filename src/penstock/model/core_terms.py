@@ -4,7 +4,7 @@ A condition over several streams is tested on rows that have met. Where a match 
 before groups are made, no Spark is at hand: so the core evaluates it. It can what Arrow and Spark are known to agree
 on: comparisons of one type (numbers of any, in the type that Spark would compare them in), AND, OR and NOT with three
 values, NULL tests, `<=>`, IN, BETWEEN, CASE, if, coalesce, nullif, greatest and least, arithmetic of whole numbers and
-floats, casts of whole numbers to wider ones, `||` and concat, times with lengths of time.
+floats, casts of whole numbers to wider ones, `||` and concat, times with lengths of time, the window that a time is in.
 `tests/spark/test_core_terms.py` asks Spark the same.
 
 Left out, so that the answer is None: arithmetic of decimals, mixtures that Spark compares only after it read a text or
@@ -17,6 +17,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
+from penstock.model import functions
 from penstock.model.expressions import Call, Cast, ColumnRef, Literal, Term
 from penstock.model.spans import Span
 from penstock.model.term_types import ColumnTypes, common_type, is_branch, type_of
@@ -102,6 +103,8 @@ class _Reader:
                 return found if found is not None and found.type not in ("FLOAT", "DOUBLE", "BOOLEAN") else None
             case (("concat" | "||"), _):
                 return CoreTerm("concat", "STRING", tuple(given)) if all(t.type == "STRING" for t in given) else None
+            case ((functions.WINDOW_START | functions.WINDOW_END), [time, _, _]):
+                return CoreTerm(function, time.type, tuple(given)) if time.type == "TIMESTAMP" else None
             case _ if function in _COMPARED and len(given) == 2:
                 return self._compared(function, arguments, given)
         return self._arithmetic(term, function, given)

@@ -4,7 +4,8 @@
 condition that is an equality of two expressions, each over one stream, becomes a comparison of such columns: a key.
 Where the two have different types both are brought to the one in which Spark compares them. A condition that the core
 cannot evaluate as it is written may be one that it can once what is about one stream alone is a column; then it is
-rewritten so. What neither helps is left as it is: Spark evaluates it on joined rows, or it cannot stand where it does.
+rewritten so; or it is a difference of times, written as a count of units, and is one from then on. What none of these
+helps is left as it is: Spark evaluates it on joined rows, or it cannot stand where it does.
 
 A derived column is of this query alone and stands under its own text, which names columns with the alias, as the
 query does. Preconditions: the expression is known to be deterministic, and its type is known; where an outer join may
@@ -30,10 +31,10 @@ from penstock.model.expressions import (
     is_deterministic,
     is_strict,
 )
-from penstock.model.implied_bounds import implied_bounds
+from penstock.model.implied_bounds import exact_differences, implied_bounds
 from penstock.model.names import fold
-from penstock.model.predicates import PART, Comparison, Op, Predicate, Residual
-from penstock.model.relation import Block, FromTree, Join, Leaf, certain
+from penstock.model.predicates import PART, Comparison, Difference, Op, Predicate, Residual
+from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf, certain
 from penstock.model.stream import Column
 from penstock.model.term_types import common_type, type_of
 from penstock.model.types import DataType
@@ -41,11 +42,11 @@ from penstock.model.types import DataType
 
 def with_derived_columns(sources: tuple[Source, ...], block: Block) -> tuple[tuple[Source, ...], Block]:
     """The sources with the columns that the conditions of a block need, and the block over them."""
-    maker = _ColumnMaker({s.alias: s for s in (*sources, *(e.source for e in block.existences))})
-    tree = maker.tree(block.tree)
     there = certain(block.tree)
+    maker = _ColumnMaker({s.alias: s for s in (*sources, *(e.source for e in block.existences))}, there)
+    tree = maker.tree(block.tree)
     where = maker.all(block.where, there)
-    conditions = [maker.all(e.condition, there | {e.source.alias}) for e in block.existences]
+    conditions = [maker.all(e.condition, there | {e.source.alias}, decides=True) for e in block.existences]
     existences = tuple(
         replace(existence, source=maker.source(existence.source), condition=condition)
         for existence, condition in zip(block.existences, conditions, strict=True)
@@ -57,6 +58,8 @@ def with_derived_columns(sources: tuple[Source, ...], block: Block) -> tuple[tup
 @dataclass
 class _ColumnMaker:
     sources: dict[str, Source]
+    core: frozenset[str]
+    """The aliases that stand in every row of the answer."""
     made: dict[str, list[Column]] = field(default_factory=dict)
     """By alias, the columns that were derived."""
 
@@ -74,18 +77,32 @@ class _ColumnMaker:
         if isinstance(tree, Leaf):
             return tree
         there = certain(tree.left) | certain(tree.right)
-        return Join(tree.kind, self.tree(tree.left), self.tree(tree.right), self.all(tree.on, there))
+        decides = tree.kind is not JoinKind.INNER or not there <= self.core
+        return Join(tree.kind, self.tree(tree.left), self.tree(tree.right), self.all(tree.on, there, decides=decides))
 
-    def all(self, predicates: Iterable[Predicate], there: frozenset[str]) -> tuple[Predicate, ...]:
-        """Conditions rewritten; `there` are the streams that have a tuple in each row that they are asked of."""
+    def all(
+        self, predicates: Iterable[Predicate], there: frozenset[str], *, decides: bool = False
+    ) -> tuple[Predicate, ...]:
+        """Conditions rewritten; `there` are the streams that have a tuple in each row that they are asked of.
+
+        `decides`: whether they say which rows match, so that the core has to evaluate them.
+        """
         found: list[Predicate] = []
         for predicate in predicates:
-            if isinstance(predicate, Residual):
+            if decides and (exact := self._exact(predicate)):
+                found += exact
+            elif isinstance(predicate, Residual):
                 found.append(self._rewritten(predicate) if _absent_is_null(predicate, there) else predicate)
                 found += implied_bounds(predicate, self._type)
             else:
                 found.append(predicate)
         return tuple(dict.fromkeys(found))
+
+    def _exact(self, predicate: Predicate) -> tuple[Difference, ...]:
+        """The differences of times that a condition is which only Spark could evaluate as it is written."""
+        if not isinstance(predicate, Residual) or core_term(predicate.expression.term, self._type) is not None:
+            return ()
+        return exact_differences(predicate.expression.term, predicate.text or str(predicate), self._type)
 
     def _rewritten(self, residual: Residual) -> Predicate:
         if (key := self._key(residual)) is not None:

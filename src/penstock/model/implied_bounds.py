@@ -1,10 +1,14 @@
 """Bounds of time that conditions imply: `to_date(a.ts) = to_date(b.ts)` says that the two lie about a day apart.
 
 A condition over the times of two streams that is no difference of columns may still say how far they lie apart. Known
-are equalities of two times cut to the same unit (date_trunc, to_date, trunc, CAST AS DATE), comparisons of a cut time
+are equalities of two times cut to the same unit (date_trunc, to_date, trunc, CAST AS DATE) or of the windows that they
+are in, comparisons of a cut time
 with another time, and comparisons of a number with timestampdiff, datediff, or a difference of unix_timestamp and its
 kin. Each gives one or two differences, which hold wherever the condition does; they may be looser than it, so it stays
 beside them and is tested as any other.
+
+A count by timestampdiff of two TIMESTAMPs, or by datediff of two DATEs, is a difference itself (`exact_differences`):
+where the core decides which rows match, that stands in its place.
 
 Preconditions: both columns are of one type that is a time. A TIMESTAMP is cut, and counted in days or hours, by the
 clock on the wall of the session, which may jump: so a day is added, and no zone has jumped by more. That holds for a
@@ -17,12 +21,14 @@ longer than a week of timestampdiff.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from penstock.model.expressions import Call, Cast, ColumnRef, Literal, Term
 from penstock.model.predicates import Difference, Op, Predicate, Residual
 from penstock.model.spans import LONGEST_WRITTEN, Unit, span_of_ticks
 from penstock.model.term_types import ColumnTypes
 from penstock.model.types import DataType, Kind
+from penstock.model.window_columns import window_of
 from penstock.records import record
 
 _DAY = Unit.DAY.value
@@ -64,20 +70,86 @@ class _Counted:
     earlier: ColumnRef
     unit: int
     by_wall_clock: bool
+    of_days: bool = False
+    """Whether it is the difference of two days, which may be those of times."""
 
 
 def implied_bounds(residual: Residual, column_type: ColumnTypes) -> tuple[Predicate, ...]:
     """The differences of times that hold wherever a condition does."""
+    text = residual.text or str(residual)
     match residual.expression.term:
+        case Call(function="=", arguments=(left, right)) if found_in := _in_window(left, right, text, column_type):
+            return found_in
         case Call(function=function, arguments=(left, right)) if function in _OPS:
             found = _of_comparison(_OPS[function], left, right, column_type)
         case Call(function="between", arguments=(own, low, high)):
             found = [*_of_comparison(Op.GE, own, low, column_type), *_of_comparison(Op.LE, own, high, column_type)]
         case _:
             return ()
-    text = residual.text or str(residual)
     bounds = [(one, other, ticks) for one, other, ticks in found if abs(ticks) <= LONGEST_WRITTEN]
     return tuple(Difference(one, other, Op.LT, span_of_ticks(ticks, True), text) for one, other, ticks in bounds)
+
+
+def exact_differences(term: Term, text: str, column_type: ColumnTypes) -> tuple[Difference, ...]:
+    """The differences of times that a condition is, no more and no less; none where it is something else.
+
+    `timestampdiff` counts whole units by the clock on the wall, as the difference of two TIMESTAMPs is one by it, and
+    cuts off towards zero: so it is at least n, for n above zero, where the difference is, and for others where the
+    difference is above n - 1 units.
+    """
+    match term:
+        case Call(function=function, arguments=(left, right)) if function in _OPS:
+            asked = [(_OPS[function], left, right)]
+        case Call(function="between", arguments=(own, low, high)):
+            asked = [(Op.GE, own, low), (Op.LE, own, high)]
+        case _:
+            return ()
+    found: list[Difference] = []
+    for op, left, right in asked:
+        one = _exact(op, left, right, text, column_type)
+        if not one:
+            return ()
+        found += one
+    return tuple(dict.fromkeys(found)) if all(abs(one.span.ticks) <= LONGEST_WRITTEN for one in found) else ()
+
+
+def _exact(op: Op, left: Term, right: Term, text: str, column_type: ColumnTypes) -> list[Difference]:
+    if isinstance(left, Literal):
+        op, left, right = op.mirrored, right, left
+    if not isinstance(right, Literal) or type(right.value) is not int:
+        return []
+    number, is_size = right.value, isinstance(left, Call) and left.function == "abs" and len(left.arguments) == 1
+    counted = _counted(left.arguments[0] if is_size and isinstance(left, Call) else left)
+    if counted is None or not (isinstance(left, Call) and _is_exact(counted, column_type)):
+        return []
+    if is_size and (op not in (Op.LT, Op.LE) or number < 0):
+        return []
+    wanted = [(op, number)] if op is not Op.EQ else [(Op.GE, number), (Op.LE, number)]
+    wanted += [(op.mirrored, -number)] if is_size else []
+    return [_count_difference(counted, *one, text) for one in wanted]
+
+
+def _is_exact(counted: _Counted, column_type: ColumnTypes) -> bool:
+    """Whether the count is of two TIMESTAMPs, or of the days of two DATEs."""
+    kinds = column_type(counted.later), column_type(counted.earlier)
+    if counted.later.alias == counted.earlier.alias or kinds[0] is None or kinds[0] != kinds[1]:
+        return False
+    return kinds[0].kind is (Kind.DATE if counted.of_days else Kind.TIMESTAMP) and counted.by_wall_clock
+
+
+def _count_difference(counted: _Counted, op: Op, number: int, text: str) -> Difference:
+    """`count op n` as a difference; a whole number is above n - 1 where it is n at least."""
+    if op in (Op.LT, Op.GT):
+        op, number = (Op.LE, number - 1) if op is Op.LT else (Op.GE, number + 1)
+    if counted.of_days:
+        of_days = span_of_ticks(number * counted.unit, True)
+        return Difference(counted.later, counted.earlier, op, of_days, text)
+    if op is Op.GE:
+        op, units = (Op.GE, number) if number > 0 else (Op.GT, number - 1)
+    else:
+        op, units = (Op.LE, number) if number < 0 else (Op.LT, number + 1)
+    span = span_of_ticks(units * counted.unit, True)
+    return Difference(counted.later, counted.earlier, op, span, text, is_by_calendar=True)
 
 
 _Limit = tuple[ColumnRef, ColumnRef, int]
@@ -85,6 +157,9 @@ _Limit = tuple[ColumnRef, ColumnRef, int]
 
 
 def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) -> list[_Limit]:
+    if op is Op.EQ and (both := _same_window(left, right)) is not None:
+        one, other, length = both
+        return [(one, other, length), (other, one, length)] if one.alias != other.alias else []
     if op is Op.EQ and (cut := _same_cut(left, right)) is not None:
         one, other, length = cut
         jump = _jump(one, other, column_type, free=Kind.DATE)
@@ -145,6 +220,28 @@ def _same_cut(left: Term, right: Term) -> tuple[ColumnRef, ColumnRef, int] | Non
     return one[0], other[0], one[1]
 
 
+def _in_window(left: Term, right: Term, text: str, column_type: ColumnTypes) -> tuple[Difference, ...]:
+    """A time lies at the start of its window or less than a length above it; at the end none does."""
+    for own, time in ((left, right), (right, left)):
+        window = window_of(own)
+        if not isinstance(time, ColumnRef) or window is None or window.end is None:
+            continue
+        if _jump(window.column, time, column_type, free=Kind.TIMESTAMP) == 0:
+            low = 0 if window.end == "start" else -window.step
+            spans = span_of_ticks(low, True), span_of_ticks(low + window.step, True)
+            ops = zip((Op.GE, Op.LT), spans, strict=True)
+            return tuple(Difference(window.column, time, op, span, text) for op, span in ops)
+    return ()
+
+
+def _same_window(left: Term, right: Term) -> tuple[ColumnRef, ColumnRef, int] | None:
+    """Two times that lie in one window, which no clock on a wall makes, and its length."""
+    one, other = window_of(left), window_of(right)
+    if one is None or other is None or replace(one, column=other.column) != other:
+        return None
+    return one.column, other.column, one.step
+
+
 def _cut(term: Term) -> tuple[ColumnRef, int] | None:
     """A time cut to a unit, and its length."""
     match term:
@@ -171,7 +268,7 @@ def _counted(term: Term) -> _Counted | None:
             days = [_day_of(side) for side in (first, second)]
             if days[0] is None or days[1] is None:
                 return None
-            return _Counted(days[0], days[1], _DAY, by_wall_clock=True)
+            return _Counted(days[0], days[1], _DAY, by_wall_clock=True, of_days=True)
         case Call(
             function="-",
             arguments=(

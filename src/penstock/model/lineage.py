@@ -1,7 +1,8 @@
 """Which columns of a block's answer are columns of its sources as they were, or ends of windows of their time?
 
 What is known of a stream below is known above only of columns that came through unchanged. A column of the answer has
-a **lineage** if it is a column of a source, grouped by or not, or the start or the end of a window that is grouped by.
+a **lineage** if it is a column of a source, grouped by or not, or the start or the end of a window: of one that is
+grouped by, or that each row is in, beside which rows without a time are left out.
 Everything else (expressions, aggregates, a window as a struct) has none.
 
 The event time of a block's answer is the one that is declared of it, else the only event time that it keeps; the end of
@@ -12,8 +13,12 @@ chosen. Not decided: expressions that happen to give the column itself.
 from __future__ import annotations
 
 from penstock.model.clauses import Output, TimeWindow
-from penstock.model.expressions import ColumnRef
+from penstock.model.expressions import Call, ColumnRef, Expression, Term
 from penstock.model.query import Query
+from penstock.model.window_columns import window_of
+
+_CHOOSE = ("coalesce", "nvl", "ifnull", "greatest", "least")
+"""Functions that give one of their arguments as it is, or NULL."""
 
 Origin = ColumnRef | TimeWindow
 """A column of a source, or one end of a window of one."""
@@ -28,11 +33,23 @@ def lineage(query: Query) -> dict[str, Origin]:
         match shown.value:
             case ColumnRef() as ref if not query.is_grouped or ref in query.sure_keys:
                 found[shown.name] = ref
+            case Expression(term=term) if not query.is_grouped and (own := window_of(term)) is not None and own.end:
+                found[shown.name] = own
             case TimeWindow() as window if window.end is not None and window.whole in query.sure_keys:
                 found[shown.name] = window
             case _:
                 pass
     return found
+
+
+def chosen_among(term: Term) -> tuple[ColumnRef, ...]:
+    """The columns of which an expression is always one, or NULL: `coalesce(a.ts, b.ts)`; none where it is another."""
+    match term:
+        case Call(function=function, arguments=arguments) if function in _CHOOSE:
+            parts = [(part,) if isinstance(part, ColumnRef) else chosen_among(part) for part in arguments]
+            return tuple(dict.fromkeys(ref for part in parts for ref in part)) if all(parts) else ()
+        case _:
+            return ()
 
 
 def kept_event_time(query: Query) -> str | None:

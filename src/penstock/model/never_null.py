@@ -3,8 +3,8 @@
 Asked of the rows of a source, not of where it stands: on the side of an outer join that may be absent every column may
 be NULL, and whoever asks must mind that. A column of a block has a value if that of which it is made has one in every
 row of the block, and what is cut of a time that has one (`date_trunc`, `to_date`) has one too, as has such a column
-that was widened, and the least and the greatest of them in a group. Not claimed: expressions other than these and
-literals, aggregates other than these and counts.
+that was widened, the least and the greatest of them in a group, and what is one of several of which one is there. Not
+claimed: expressions other than these and literals, aggregates other than these and counts.
 
 INTERSECT and EXCEPT ask whether columns are equal, NULL to NULL (`<=>`): where one of the two is never NULL, `=` says
 the same, and is a key.
@@ -12,16 +12,19 @@ the same, and is a key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 from penstock.model.clauses import GROUPINGS, Aggregate, Output, Source, TimeWindow, Union
 from penstock.model.closed_groups import cut_of
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal
+from penstock.model.lineage import chosen_among
 from penstock.model.predicates import Comparison, NullTest, Op, Predicate, Residual, rejects_null
 from penstock.model.query import Query
+from penstock.model.relation import FromTree, JoinKind, Leaf
 from penstock.model.schemes import Check, PrimaryKey
 from penstock.model.types import DataType, Kind
+from penstock.model.window_columns import window_of
 
 _WHOLE = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
 """Each has the values of those before it."""
@@ -103,23 +106,53 @@ def _has_value(query: Query, output: Output) -> bool:
         case Aggregate(function="min" | "max" | "top", argument=ColumnRef() as ref) if query.group_by:
             # Of the rows of a group, of which there is one at least; one without a time is in no window.
             windows = [key.column for key in query.sure_keys if isinstance(key, TimeWindow)]
-            return ref in windows or _is_there(query, ref)
+            return ref in windows or is_there(query, ref)
         case Aggregate(function=function):
             return function in ("count", "count_if", *GROUPINGS)
         case Expression(term=Literal(value=value)):
             return value is not None
         case ColumnRef() as ref:
-            return _is_there(query, ref)
+            return is_there(query, ref)
         case Expression(term=Cast(value=ColumnRef() as ref, to=to)) if to is not None and _widens(query, ref, to):
-            return _is_there(query, ref)
+            return is_there(query, ref)
+        case Expression(term=term) if chosen_among(term):
+            return any(name == output.name for name, _ in one_is_there(query))
+        case Expression(term=term) if (window := window_of(term)) is not None:
+            return is_there(query, window.column)
         case Expression() as expression if (cut := cut_of(expression)) is not None:
             kind = query.type_of(cut.column)
-            return kind is not None and kind.is_instant and _is_there(query, cut.column)
+            return kind is not None and kind.is_instant and is_there(query, cut.column)
         case _:
             return False
 
 
-def _is_there(query: Query, ref: ColumnRef) -> bool:
+def one_is_there(query: Query) -> Iterator[tuple[str, tuple[ColumnRef, ...]]]:
+    """The columns of rows that are one of several columns of which each row has one: `coalesce` over a FULL JOIN."""
+    for shown in () if query.is_grouped else query.answer:
+        value = shown.value if isinstance(shown, Output) else None
+        refs = chosen_among(value.term) if isinstance(value, Expression) else ()
+        known = {ref.alias for ref in refs if never_null(query.by_alias[ref.alias], ref.column)}
+        if refs and isinstance(shown, Output) and _has_one_of(query.tree, known):
+            yield shown.name, refs
+
+
+def _has_one_of(tree: FromTree, aliases: Set[str]) -> bool:
+    """Whether each row of a part of FROM has a tuple of one of these."""
+    if isinstance(tree, Leaf):
+        return tree.alias in aliases
+    sides = _has_one_of(tree.left, aliases), _has_one_of(tree.right, aliases)
+    match tree.kind:
+        case JoinKind.INNER:
+            return any(sides)
+        case JoinKind.FULL:
+            return all(sides)
+        case JoinKind.LEFT:
+            return sides[0]
+        case JoinKind.RIGHT:
+            return sides[1]
+
+
+def is_there(query: Query, ref: ColumnRef) -> bool:
     """Whether a column of a source has a value in every row of a query's answer."""
     if ref.alias not in query.core:
         return False

@@ -29,7 +29,7 @@ from penstock.model.problem import Problem, Subject
 from penstock.model.relation import Join, JoinKind, joins, leaves
 from penstock.model.stream_problems import span_problem
 from penstock.model.term_types import is_nested
-from penstock.model.types import DataType
+from penstock.model.types import DataType, Kind
 
 if TYPE_CHECKING:
     from penstock.model.query import Query
@@ -279,8 +279,13 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
         yield Problem(subject, f"{value}: {kind} is no number")
     elif value.function in ("min", "max") and not kind.is_key:
         yield Problem(subject, f"{value}: values of {kind} have no order here", _ORDER_HINT)
-    elif (value.function == "collect_set" or value.distinct) and not kind.is_key:
+    elif (value.function == "collect_set" or value.distinct) and not (kind.is_key or _is_counted(value, kind)):
         yield Problem(subject, f"{value}: values of {kind} cannot be compared", _FIELDS_HINT)
+
+
+def _is_counted(value: Aggregate, kind: DataType) -> bool:
+    """Whether values made of others are told apart only, which their bytes do."""
+    return value.function == "count" and kind.kind in (Kind.STRUCT, Kind.ARRAY)
 
 
 def _follows_from_groups(value: Scalar, query: Query) -> bool:

@@ -15,10 +15,12 @@ from decimal import Decimal
 
 from penstock.model.clauses import Aggregate, Formula, Output, TimeWindow
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal, Term
+from penstock.model.functions import WINDOW_END, WINDOW_START
 from penstock.model.names import quoted
 from penstock.model.spans import Span, Unit
 from penstock.model.types import DataType, Kind
 from penstock.model.wider_types import MOST_DIGITS, NULL, Typed, moved_type, number_type, plain, widest
+from penstock.model.window_columns import window_of
 
 ColumnTypes = Callable[[ColumnRef], DataType | None]
 
@@ -56,6 +58,8 @@ _NAMES: dict[DataType, str] = {
 _ALWAYS = {name: kind for kind, names in _NAMES.items() for name in names.split()} | {
     "is null": _BOOLEAN,
     "is not null": _BOOLEAN,
+    WINDOW_START: _TIMESTAMP,
+    WINDOW_END: _TIMESTAMP,
 }
 """Functions that always give one type, whatever they take."""
 
@@ -173,6 +177,8 @@ def _type_of(term: Term, column_type: ColumnTypes) -> Typed:
             return _literal(value)
         case Cast(to=to):
             return None if to is None else plain(to)
+        case Call(function="named_struct") if window_of(term) is not None:
+            return _window_type(_TIMESTAMP, None)
         case Call(function=function, arguments=arguments) if function in _ALWAYS:
             return _ALWAYS[function]
         case Call(function=function, arguments=arguments):

@@ -133,6 +133,8 @@ class FrontierColumn:
     """The cut of its clock that it is, if it is one: of what is reached, the runtime takes the cut."""
     is_session: bool = False
     """Whether it is an end of a session, whose windows have no length."""
+    others: tuple[ColumnRef, ...] = ()
+    """Where it is always one of several columns: the other ones, of whose clocks the least counts."""
 
     @property
     def told_by(self) -> str:

@@ -92,6 +92,7 @@ def _frontiers(block: BlockFinding) -> tuple[FrontierColumn, ...]:
             0 if found.window is None else found.window.shift,
             None if found.cut is None else calendar_cut(block.query, found.cut),
             found.window is not None and found.window.is_session,
+            found.others,
         )
         for found in block.derived.clocks
     )

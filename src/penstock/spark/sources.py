@@ -7,7 +7,7 @@ costs room in the exchange, so it is added only where an answer depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -33,7 +33,7 @@ from penstock.spark.malformed import KEPT
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
 from penstock.spark.readers import read_error, reader_of
-from penstock.spark.table_joins import as_query_reads
+from penstock.spark.table_joins import Filters, all_of, as_query_reads
 from penstock.spark.types import carried, spark_type
 
 
@@ -65,7 +65,7 @@ def with_declared_columns(
     *,
     straight: bool = True,
     beside: Sequence[Column] = (),
-    filters: Mapping[str, str] = MappingProxyType({}),
+    filters: Filters = MappingProxyType({}),
 ) -> tuple[DataFrame, bool]:
     """The declared columns, derived ones computed, rows outside the stream's WHERE gone; is the order known?
 
@@ -178,8 +178,8 @@ def filtered_columns(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [PLACE] if ordered else []
     shown += [name for name in (*KEPT, HEAD, OUTSIDE) if name in frame.columns]
-    for passed, condition in filters_of(plan, stream).items():
-        frame = frame.alias(passed).selectExpr("*", f"({condition}) AS {quoted(passes(passed))}")
+    for passed, texts in filters_of(plan, stream).items():
+        frame = frame.alias(passed).selectExpr("*", f"({all_of(texts)}) AS {quoted(passes(passed))}")
         shown.append(quoted(passes(passed)))
     for test in plan.tree.tests:
         if plan.by_alias[test.alias].stream == stream:
@@ -198,10 +198,10 @@ def filtered_columns(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -
     return frame, shown
 
 
-def filters_of(plan: Plan, stream: str) -> dict[str, str]:
+def filters_of(plan: Plan, stream: str) -> dict[str, tuple[str, ...]]:
     """By alias of a stream, what must hold of a row as it arrives; of an alias that takes every row nothing."""
     own = [source for source in plan.sources if source.stream == stream and source.filters]
-    return {source.alias: " AND ".join(f"({text})" for text in source.filters) for source in own}
+    return {source.alias: tuple(source.filters) for source in own}
 
 
 def depends_on_order(plan: Plan, stream: str) -> bool:

@@ -4,15 +4,19 @@ The rows are those of a source, or the answer of a block. Beside the latter stan
 far it has come: they stay as they are, once, whatever is joined.
 
 What a query derives is asked only of rows that its conditions on that stream alone let through, as SQL has it: of
-`CAST(s AS INT) = k` and `s RLIKE '[0-9]+'` the first would end the query by a row that the second keeps out.
+`CAST(s AS INT) = k` and `s RLIKE '[0-9]+'` the first would end the query by a row that the second keeps out. The same
+holds of what a table is joined by: `6 / o.v = t.k` and `o.v <> 0`. A join that drops rows anyway then sees no others; a
+LEFT JOIN keeps them, so they meet nothing. Only where what is compared may fail: else such rows move the clock on.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
@@ -24,13 +28,24 @@ from penstock.model.table import column_of
 from penstock.spark.read_tables import read_table
 from penstock.spark.types import spark_type
 
+Filters = Mapping[str, tuple[str, ...]]
+"""By alias, the conditions on its rows alone."""
+
 _MET = "__met"
+_DIVIDES = re.compile(r"[/%]|\b(div|mod|pmod)\b", re.IGNORECASE)
+_MAY_FAIL = re.compile(rf"{_DIVIDES.pattern}|::|\[|\b(cast|to_\w+|element_at|elt|make_\w+)\b", re.IGNORECASE)
+"""What in a condition ends the query for some values."""
+
+
+def all_of(conditions: Iterable[str]) -> str:
+    """All of them as one."""
+    return " AND ".join(f"({text})" for text in conditions)
 
 
 def as_query_reads(
     frame: DataFrame,
     stream: Stream,
-    filters: Mapping[str, str] = MappingProxyType({}),
+    filters: Filters = MappingProxyType({}),
     among: Column | None = None,
 ) -> DataFrame:
     """The rows joined with tables, and with what a query derives, which names columns as the query does.
@@ -39,20 +54,29 @@ def as_query_reads(
     rows that the `filters` of an alias keep out, in what is derived for it.
     """
     for join in stream.tables:
-        frame = _met(frame, join, among) if isinstance(join, TableJoin) else _exploded(frame, join, among)
+        if isinstance(join, TableJoin):
+            frame = _met(frame, join, among, filters.get(join.stream_alias, ()))
+        else:
+            frame = _exploded(frame, join, among)
     for column in stream.carried:
         if column.derived is not None and column.of_query and not column.of_table:
             value = F.expr(column.derived.text).cast(spark_type(str(column.type)))
             alias = column.derived.columns[0].alias
-            value = value if alias not in filters else F.when(F.expr(filters[alias]), value)
+            value = value if alias not in filters else F.when(F.expr(all_of(filters[alias])), value)
             value = value if among is None else F.when(among, value)
             frame = frame.alias(alias).withColumn(column.name, value)
     return frame
 
 
-def _met(frame: DataFrame, join: TableJoin, among: Column | None) -> DataFrame:
-    """The rows joined with one table."""
+def _met(frame: DataFrame, join: TableJoin, among: Column | None, only: tuple[str, ...]) -> DataFrame:
+    """The rows joined with one table; `only` is what must hold of those that the query takes."""
     table, on, kind, passed = _table(frame.sparkSession, join), F.expr(join.on), join.kind, None
+    if only and _MAY_FAIL.search(join.on) and (kind != "left" or _DIVIDES.search(join.on)):
+        taken = _known_before(frame.alias(join.stream_alias), only)
+        if taken is not None and kind == "left":
+            on = F.when(taken, on)
+        elif taken is not None:
+            frame = frame.alias(join.stream_alias).where(taken if among is None else taken | ~among)
     if among is not None:
         on = among & on
         if kind == "left_semi" and join.compared:
@@ -74,6 +98,20 @@ def _met(frame: DataFrame, join: TableJoin, among: Column | None) -> DataFrame:
         columns = [(name, f"{quoted(join.alias)}.{quoted(name)}") for name, _ in join.columns]
         kept += [F.col(text).alias(column_of(join.alias, name)) for name, text in columns]
     return met.select(*kept)
+
+
+def _known_before(frame: DataFrame, conditions: tuple[str, ...]) -> Column | None:
+    """Those that are about columns that there are before the join, and say the same each time they are asked."""
+    found: list[str] = []
+    for condition in conditions:
+        try:
+            asked = frame.select(F.expr(condition))
+        except AnalysisException:
+            continue
+        expressions = asked._jdf.queryExecution().analyzed().expressions()
+        if all(expressions.apply(n).deterministic() for n in range(expressions.size())):
+            found.append(condition)
+    return F.expr(all_of(found)) if found else None
 
 
 def _table(spark: SparkSession, join: TableJoin) -> DataFrame:

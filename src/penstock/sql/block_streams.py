@@ -7,17 +7,19 @@ a column that is the event time of its stream, or the end of a window of time; o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from penstock.errors import QueryMistake
-from penstock.model.clauses import Formula, Output, TimeWindow
-from penstock.model.lineage import kept_event_time
+from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow, Union
+from penstock.model.expressions import Call, ColumnRef, Expression
+from penstock.model.lineage import chosen_among, kept_event_time
 from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Column, Stream
 from penstock.model.term_types import output_type
+from penstock.model.window_columns import window_end, window_of
 from penstock.records import record
 from penstock.sql.constraints import Outline
 from penstock.sql.source import SourceText
@@ -81,28 +83,82 @@ def declared_stream(
 def with_window_ends(query: Query) -> Query:
     """The block with the ends of each window that it gives whole, so that these are columns above."""
     ends = [
-        Output(name, replace(output.value, end=end))
-        for output in _windows(query)
-        if isinstance(output.value, TimeWindow)
-        for name, end in zip(_names_of_ends(output.name), ("start", "end"), strict=True)
+        (Output(name, end), value)
+        for output, both in _windows(query)
+        for name, end, value in zip(_names_of_ends(output.name), both, (output.value,) * 2, strict=True)
     ]
     taken = {output.name for output in query.outputs}
-    added = tuple(end for end in ends if end.name not in taken)
+    added = tuple(end for end, _ in ends if end.name not in taken)
     shown = query.block.shown
-    shown = (*shown, *(end.name for end in ends if end.name not in shown)) if shown else ()
-    return query.with_block(replace(query.block, outputs=(*query.outputs, *added), shown=shown)) if ends else query
+    shown = (*shown, *(end.name for end, _ in ends if end.name not in shown)) if shown else ()
+    # A window of a block below that is grouped by has its ends beside it, which part no group.
+    keys = (end.value for end, of in ends if query.is_grouped and isinstance(of, ColumnRef))
+    group_by = tuple(dict.fromkeys((*query.group_by, *(key for key in keys if not isinstance(key, Aggregate)))))
+    block = replace(query.block, outputs=(*query.outputs, *added), shown=shown, group_by=group_by)
+    return query.with_block(block) if ends else query
 
 
-def window_ends(query: Query) -> dict[str, tuple[str, str]]:
-    """The columns of a block that are windows, each with the names of its ends."""
-    return {output.name: _names_of_ends(output.name) for output in _windows(query)}
+def windows_made(query: Query | Union) -> dict[str, TimeWindow]:
+    """The columns of a block that are windows, each with the window that it is."""
+    found: dict[str, TimeWindow] = {}
+    for output, _ in _windows(query) if isinstance(query, Query) else ():
+        match output.value:
+            case TimeWindow() as window:
+                found[output.name] = window
+            case Expression(term=term) if (own := window_of(term)) is not None:
+                found[output.name] = own
+            case ColumnRef() as ref if isinstance(query, Query) and (below := query.by_alias[ref.alias].below):
+                made = windows_made(below).get(ref.column)
+                found |= {} if made is None else {output.name: made}
+            case _:
+                pass
+    return found
 
 
-def _windows(query: Query) -> list[Output]:
-    """The columns of the answer that are whole windows."""
+def window_ends(query: Query | Union) -> dict[str, tuple[str, str]]:
+    """The columns of a block that are windows, each with the names of its ends; of a union, those of all members."""
+    if isinstance(query, Query):
+        return {output.name: _names_of_ends(output.name) for output, _ in _windows(query)}
+    first, *others = (window_ends(member.below) for member in query.members if member.below is not None)
+    known = {c.name for member in query.members for c in member.stream.columns}
+    return {name: ends for name, ends in first.items() if ends[0] in known and all(name in own for own in others)}
+
+
+def _windows(query: Query) -> Iterator[tuple[Output, tuple[Scalar, Scalar]]]:
+    """The columns of the answer that are whole windows, each with its ends."""
     shown = query.block.shown or tuple(output.name for output in query.outputs)
-    whole = (o for o in query.outputs if isinstance(o.value, TimeWindow) and o.value.end is None)
-    return [output for output in whole if output.name in shown]
+    for output in query.outputs:
+        if output.name in shown and (ends := _ends_of(query, output.value)) is not None:
+            yield output, ends
+
+
+def _ends_of(query: Query, value: Scalar | Aggregate) -> tuple[Scalar, Scalar] | None:
+    """The ends of what is a window of time: of a group, of a row, or of a block below."""
+    match value:
+        case TimeWindow(end=None) as window:
+            return replace(window, end="start"), replace(window, end="end")
+        case Expression(term=term) if (made := window_of(term)) is not None and made.end is None:
+            return window_end(made, "start"), window_end(made, "end")
+        case Expression(term=term) if not query.is_grouped and (refs := chosen_among(term)):
+            both = [_ends_of(query, ref) for ref in refs]
+            known = [ends for ends in both if ends is not None]
+            if len(known) < len(both):
+                return None
+            return _first_of([start for start, _ in known]), _first_of([end for _, end in known])
+        case ColumnRef() as ref if not query.grouping_sets and (not query.is_grouped or ref in query.sure_keys):
+            below = query.by_alias[ref.alias].below
+            names = None if below is None else window_ends(below).get(ref.column)
+            has_both = names is not None and query.by_alias[ref.alias].stream.column(names[0]) is not None
+            return (ColumnRef(ref.alias, names[0]), ColumnRef(ref.alias, names[1])) if names and has_both else None
+        case _:
+            return None
+
+
+def _first_of(values: Sequence[Scalar]) -> Expression:
+    """Of ends of windows the first that is there."""
+    refs = [value for value in values if isinstance(value, ColumnRef)]
+    text = f"coalesce({', '.join(map(str, refs))})"
+    return Expression(text, tuple(sorted(set(refs))), Call("coalesce", tuple(refs)))
 
 
 def _names_of_ends(name: str) -> tuple[str, str]:

@@ -36,8 +36,9 @@ from penstock.model.types import Kind
 from penstock.records import record
 from penstock.sql.constants import constant_of, number_of, span_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
-from penstock.sql.expressions import bind_column, bind_node, note_scalars, resolved_columns
+from penstock.sql.expressions import bind_column, bind_node, note_scalars, resolved_columns, visible_column
 from penstock.sql.scope import Scope
+from penstock.sql.shared_columns import equalities
 from penstock.sql.terms import term_of
 from penstock.sql.tree import Code, QueryText, Stretch
 from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped
@@ -256,12 +257,11 @@ def _understood(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | No
 
 
 def _equal_windows(node: exp.EQ, text: str, scope: Scope) -> list[Predicate] | None:
-    """Two windows of blocks, which are equal if both their ends are."""
-    columns = bind_column(node.this, scope), bind_column(node.expression, scope)
-    ends = [scope.ends_of(column) for column in columns if column is not None]
-    if len(ends) < 2 or ends[0] is None or ends[1] is None:
+    """Two windows, which are equal if both their ends are."""
+    one, other = visible_column(node.this, scope), visible_column(node.expression, scope)
+    if one is None or other is None or one.ends is None or other.ends is None:
         return None
-    return [Comparison(one, Op.EQ, other, text) for one, other in zip(ends[0], ends[1], strict=True)]
+    return [replace(predicate, text=text) for predicate in equalities(one, other)]
 
 
 def _denied(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:

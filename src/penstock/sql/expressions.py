@@ -18,7 +18,7 @@ from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.sql.aggregate_calls import SPARK_AGGREGATES
 from penstock.sql.declared_fields import wrong_field
-from penstock.sql.scope import Resolved, Scope
+from penstock.sql.scope import Resolved, Scope, Visible
 from penstock.sql.spark_functions import SPARK_FUNCTIONS
 from penstock.sql.terms import NAME_META, TERM_META, term_of
 from penstock.sql.tree import Code, Name, QueryText, Stretch
@@ -166,6 +166,17 @@ def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
     return resolved.column.value
 
 
+def visible_column(node: exp.Expr, scope: Scope) -> Visible | None:
+    """The column that a node is, whatever it stands for; mistakes are left to bind_node."""
+    node = unwrapped(node)
+    if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or TERM_META in node.meta:
+        return None
+    before = len(scope.source.mistakes)
+    resolved = scope.resolve(node)
+    scope.source.forget(before)
+    return None if resolved is None or resolved.has_fields else resolved.column
+
+
 def _scalar_column(node: exp.Subquery, scope: Scope) -> ColumnRef | None:
     before = len(scope.source.mistakes)
     value = scope.scalar(subqueries_in(node)[0].meta["query"], frozenset())
@@ -265,8 +276,16 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):
-        return "window_time(…)", "of a window that a query in FROM gives take its start: window(w.start, '1 hour')"
+        return "window_time(…)", (
+            "it stands in window(window_time(w), '1 hour'), of windows that these hold whole; "
+            "else take its start: window(w.start, '1 hour')"
+        )
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS and part.expressions:
+        if isinstance(part.expressions[0], exp.Coalesce | exp.Greatest | exp.Least):
+            return f"{part.name.lower()}(…) of one of several times", (
+                "name it in a query in FROM, and its window around that: SELECT window(t, '5 minutes') AS w, … FROM "
+                "(SELECT coalesce(a.ts, b.ts) AS t, … FROM …) AS x GROUP BY window(t, '5 minutes')"
+            )
         if not isinstance(part.expressions[0], exp.Column):
             return f"{part.name.lower()}(…) of an expression", (
                 f"a window is of a column: derive it of a stream, t TIMESTAMP AS (…) in CREATE STREAM, or {_DECLARED}"
@@ -279,7 +298,8 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return f"this {part.name.lower()}(…)", (
             "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT; in a condition write "
             "date_trunc('HOUR', a.ts) = date_trunc('HOUR', b.ts), or how far two times may lie apart; of a time that "
-            f"another query works out, {_DECLARED}"
+            f"another query works out, {_DECLARED}; of a window that it does not hold whole take its start: "
+            "window(w.start, '1 hour')"
         )
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
 

@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake, Refused
-from penstock.model.clauses import RangeWindow, Union
+from penstock.model.clauses import RangeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
 from penstock.model.predicates import Predicate
 from penstock.model.query_rules import predicate_problem, window_problems
-from penstock.model.relation import Leaf
-from penstock.sql.block_streams import window_ends
+from penstock.model.relation import Block, Leaf, leaves
+from penstock.sql.block_streams import window_ends, windows_made
 from penstock.sql.conditions import Conjuncts
 from penstock.sql.elements import with_elements
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_joins import JoinBinder
 from penstock.sql.from_parts import Part, Position, Sources, alias_of, items_of
 from penstock.sql.inlining import CannotInline, Inliner, Wanted
+from penstock.sql.joined_columns import JoinedColumns
 from penstock.sql.scope import NamedColumns
 from penstock.sql.source import SourceText
 from penstock.sql.table_queries import table_of
@@ -82,6 +83,10 @@ class FromBinder:
         """How many queries deep the part of FROM stands that is being bound."""
         self.all_aliases: tuple[str, ...] = ()
         self.has_range = False
+        self.groups = False
+        """Whether its SELECT groups rows, numbers them, or gives each once."""
+        self.words: frozenset[str] | None = None
+        """The folded names that stand in its SELECT; None if all may be named."""
 
     def report(self, message: str, at: Stretch, hint: str | None = None, kind: type[Mistake] = QueryMistake) -> None:
         """Remember a mistake of the query."""
@@ -135,6 +140,27 @@ class FromBinder:
             if not self.tables_last:
                 raise AskedOfJoins
         return table.attach(part, on, text)
+
+    def as_block(self, part: Part, at: Stretch) -> Part | None:
+        """A part of FROM as a block of its own, whose columns go by the same names; None if it cannot be one."""
+        aliases = leaves(part.tree)
+        used = tuple(self.sources.by_alias[alias] for alias in aliases)
+        if any(source.window is not None for source in used) or self.has_range:
+            return None
+        outputs = JoinedColumns(None if self.is_inlining else self.words)
+        for alias, table in part.tables.items():
+            outputs.add(alias, table.columns)
+        outputs.add("", part.merged)
+        alias = self.sources.free_alias("joined")
+        block = Block(part.tree, outputs.all, part.where, part.existences)
+        query = self.queries.built(self.queries.free_name(alias), used, block, at)
+        made = None if query is None else self.queries.stream_of(query, at)
+        if query is None or made is None:
+            return None
+        self.sources.by_alias = {name: own for name, own in self.sources.by_alias.items() if name not in aliases}
+        chosen = self.sources.add(made, at, alias, None, below=query)
+        tables = {key: NamedColumns(t.name, outputs.shown(t.columns, chosen)) for key, t in part.tables.items()}
+        return Part(Leaf(chosen), tables, tuple(outputs.shown(part.merged, chosen)))
 
     @property
     def is_inlining(self) -> bool:
@@ -221,9 +247,10 @@ class FromBinder:
             return None
         query, stream = made
         chosen = self.sources.add(stream, item.at, *wanted, window=item.window, below=query)
+        columns = NamedColumns.of(chosen, stream, window_ends(query), windows_made(query))
         return Part(
             Leaf(chosen),
-            {chosen: NamedColumns.of(chosen, stream, {} if isinstance(query, Union) else window_ends(query))},
+            {chosen: columns},
         )
 
     # Conditions

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import Refused
+from penstock.model.expressions import Expression
+from penstock.model.lineage import chosen_among
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import Predicate
 from penstock.model.relation import Existence, Join, JoinKind, Leaf
@@ -72,6 +74,7 @@ class JoinBinder:
         if left is None or right is None:
             return left or right
         self._refuse_twins(left, right, written)
+        left = self._with_columns_of_its_own(left, right, written)
         scope = self.scope_of(left, right, written.kind)
         on = list(self.binder.predicates(bind_condition(written.on, scope)))
         merged = {fold(column.name): column for column in (*left.merged, *right.merged)}
@@ -84,6 +87,20 @@ class JoinBinder:
             return self._filtered(left, right, tuple(on), written, position)
         tree = Join(_KINDS[written.kind], left.tree, right.tree, tuple(on))
         return Part(tree, {**left.tables, **right.tables}, columns, *lifted)
+
+    def _with_columns_of_its_own(self, left: Part, right: Part, written: FromJoin) -> Part:
+        """The left side; as a block where USING compares what an outer join on it has made one of several columns.
+
+        There it is a column, and has a clock if these have.
+        """
+        if not (written.using or written.natural):
+            return left
+        before = len(self.source.mistakes)
+        compared = [mine.value for _, mine, _ in self.shared(left, right, written)]
+        self.source.forget(before)
+        if not any(isinstance(value, Expression) and len(chosen_among(value.term)) > 1 for value in compared):
+            return left
+        return self.binder.as_block(left, written.at) or left
 
     def _refuse_twins(self, left: Part, right: Part, written: FromJoin) -> None:
         known = set(map(fold, left.tables))

@@ -8,6 +8,8 @@ stream. Theorem: inlining gives the same bag if
 - its columns are columns, or deterministic expressions, which may be worked out wherever they are used;
 - on the side of an outer join that may be absent, such an expression is NULL where its columns are (it is strict and
   has a column): an absent row has no literal in it;
+- none of these is one of several times (`coalesce(a.ts, b.ts)`) where the query around groups or joins: that is a
+  column of a block, and has a clock there;
 - its WHERE can be moved: to the WHERE above, where every join on the way keeps its rows apart from each other (INNER,
   and the preserved side of LEFT and RIGHT); else to the filter of its one stream, or to the ON of its inner join;
 - windows mean the same: [RANGE] and [ROWS] are about the rows of one block. A stream with a window inside is inlined
@@ -22,16 +24,19 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from penstock.model.clauses import Output, RowsWindow
-from penstock.model.expressions import ColumnRef, Expression, is_strict
+from penstock.model.clauses import Output, RowsWindow, Source, TimeWindow
+from penstock.model.expressions import ColumnRef, Expression, Term, is_strict
+from penstock.model.lineage import chosen_among
 from penstock.model.names import fold
 from penstock.model.predicates import Predicate
+from penstock.model.query import Query
 from penstock.model.relation import Existence, Join, JoinKind, Leaf, certain
 from penstock.model.term_types import type_of
+from penstock.model.window_columns import window_end, window_of
 from penstock.sql.asked_conditions import asks_values
 from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment, NamedQuery
-from penstock.sql.from_parts import Part, Position, items_of
+from penstock.sql.from_parts import Part, Position, Sources, items_of
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.table_values import scalars_of
@@ -65,7 +70,9 @@ class Inliner:
         if not position.is_alone and any(inner.window for inner in items_of(select.source)):
             raise CannotInline
         within = f"{inside}_{alias}" if inside else alias
-        single = None if isinstance(select.source, FromJoin) else wanted
+        is_nameless = isinstance(item, FromQuery) and item.alias is None
+        # What has no name goes by the name of the stream in it, which the user wrote.
+        single = None if is_nameless or isinstance(select.source, FromJoin) else wanted
         here = replace(position, is_alone=position.is_alone and item.window is None)
         known = len(self.binder.missing)
         part = self.binder.part_of(select.source, here, environment, within, single)
@@ -81,26 +88,38 @@ class Inliner:
             condition.existences, scope, self.binder, environment, certain(part.tree)
         )
         before = len(self.source.mistakes)
-        outputs = OutputBinder(scope).outputs(select)
+        output_binder = OutputBinder(scope)
+        outputs = output_binder.outputs(select)
         if len(self.source.mistakes) > before:
             raise CannotInline
+        where = (*self.binder.predicates(condition), *output_binder.timed)
+        there = frozenset() if position.may_be_absent else certain(part.tree)
         columns = [
-            self._visible(output.name, output.value if isinstance(output, Output) else output, scope, position)
+            self._visible(output.name, output.value if isinstance(output, Output) else output, scope, position, there)
             for output in outputs.answer
         ]
         columns = self._named(columns, named)
-        part = self._with_conditions(part, self.binder.predicates(condition), existences, position)
+        part = self._with_conditions(part, where, existences, position)
         part = self._with_window(part, item, columns)
         return replace(part, tables={alias: NamedColumns(alias, columns)}, merged=())
 
-    def _visible(self, name: str, value: object, scope: Scope, position: Position) -> Visible:
+    def _visible(self, name: str, value: object, scope: Scope, position: Position, there: frozenset[str]) -> Visible:
+        """A column of the query; `there` are the streams of which each row of the query around has a tuple."""
         match value:
             case ColumnRef():
-                return Visible(name, value, scope.type_of(value), ends=scope.ends_of(value))
+                known = scope.visible(value) or Visible(name, value)
+                return Visible(name, value, scope.type_of(value), ends=known.ends, made=known.made)
             case Expression(columns=columns, term=term, deterministic=True):
                 if position.may_be_absent and not (columns and is_strict(term)):
                     raise CannotInline
-                return Visible(name, value, type_of(term, scope.type_of))
+                is_asked = self.binder.groups or len(self.binder.all_aliases) > 1
+                if is_asked and is_one_of_several_times(term, scope, self.sources):
+                    raise CannotInline
+                # Of a stream that may be absent a window may be NULL, and groups by window() would leave that out.
+                window = window_of(term) if there.issuperset(ref.alias for ref in columns) else None
+                whole = None if window is None or window.end is not None else window
+                ends = None if whole is None else (window_end(whole, "start"), window_end(whole, "end"))
+                return Visible(name, value, type_of(term, scope.type_of), ends=ends, window=window, made=whole)
             case _:
                 raise CannotInline
 
@@ -143,6 +162,31 @@ class Inliner:
             self.sources.by_alias[part.tree.alias] = replace(own, window=item.window)
             self.sources.places[part.tree.alias] = item.at
         return part
+
+
+def is_one_of_several_times(term: Term, scope: Scope, sources: Sources) -> bool:
+    """Whether it is one of several times or windows of streams."""
+    refs = chosen_among(term)
+    if len({ref.alias for ref in refs}) < 2:
+        return False
+    return all(scope.ends_of(ref) is not None or _is_time(sources.by_alias[ref.alias], ref.column) for ref in refs)
+
+
+def _is_time(source: Source, column: str) -> bool:
+    """Whether a column may have a clock: that of a stream, or one that a block gives of such."""
+    if source.stream.is_clock(column) or not isinstance(source.below, Query):
+        return source.stream.is_clock(column)
+    query = source.below
+    output = next((output for output in query.answer if output.name == column), None)
+    match output.value if isinstance(output, Output) else None:
+        case ColumnRef() as ref:
+            return _is_time(query.by_alias[ref.alias], ref.column)
+        case Expression(term=term) if refs := chosen_among(term):
+            return all(_is_time(query.by_alias[ref.alias], ref.column) for ref in refs)
+        case TimeWindow(end=end):
+            return end is not None
+        case _:
+            return False
 
 
 def plain_select(named: NamedQuery, *, may_repeat: bool = False) -> tuple[Environment, Select | None]:

@@ -50,7 +50,8 @@ class JoinedColumns:
             if column.value in self._by_value:
                 start, end = (ColumnRef(alias, self._by_value[e]) for e in column.ends) if column.ends else (None, None)
                 ends = None if start is None or end is None else (start, end)
-                yield replace(column, value=ColumnRef(alias, self._by_value[column.value]), ends=ends)
+                value = ColumnRef(alias, self._by_value[column.value])
+                yield replace(column, value=value, ends=ends, window=None)
 
 
 def named_of(query: Query, source: Source, asked: Iterable[ColumnRef] = ()) -> set[str]:

@@ -16,9 +16,10 @@ from penstock.errors import Refused
 from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, is_random
 from penstock.model.names import fold, quoted
+from penstock.model.predicates import NullTest
 from penstock.model.term_types import aggregate_type, output_type, type_of
 from penstock.model.types import DataType, Kind
-from penstock.records import record
+from penstock.model.window_columns import is_expressible, window_expression
 from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of
@@ -27,12 +28,13 @@ from penstock.sql.declared_fields import fields_of
 from penstock.sql.dialect import read_expression
 from penstock.sql.expressions import bind_column, bind_node, subqueries_in
 from penstock.sql.formulas import Named, Value, bind_formula
+from penstock.sql.group_columns import Outputs
 from penstock.sql.output_names import NamedOutput, with_names_of_their_own
 from penstock.sql.scope import Scope, Visible
 from penstock.sql.spark_names import spark_name
 from penstock.sql.terms import NAME_META, term_of
 from penstock.sql.time_windows import WindowReader, function_of, whole_window
-from penstock.sql.tree import AggregateCall, Code, Name, OverAggregates, Select, SelectItem, Stretch
+from penstock.sql.tree import AggregateCall, Code, Name, OverAggregates, Select, SelectItem
 from penstock.sql.words import unwrapped
 
 
@@ -55,12 +57,17 @@ class OutputBinder:
         self._earlier: dict[str, Value] = {}
         """What the items before one are that are of groups, by their folded names."""
         self._is_grouped = False
+        self.timed: list[NullTest] = []
+        """What rows must have that are shown with the window of time that they are in."""
+        self.gives_windows = False
+        """Whether rows are."""
 
     def outputs(self, select: Select, *, need_names: bool = True) -> Outputs:
         """The output columns and their places."""
         self.windows.note_keys(select.group_by)
         has_aggregates = select.having is not None or any(item.over is not None for item in select.items)
-        self._is_grouped = has_aggregates or bool(select.group_by) or select.groups_by_all
+        is_numbered = any(item.number is not None for item in select.items)
+        self._is_grouped = has_aggregates or bool(select.group_by) or select.groups_by_all or is_numbered
         items = [(item, self._after_others(item, need_names)) for item in select.items]
         self.scope.earlier = {}
         named = with_names_of_their_own([one for _, named in items for one in named])
@@ -164,11 +171,17 @@ class OutputBinder:
     def _named_before(self, node: exp.Expr) -> dict[int, Value]:
         """What of the groups an item names: items before it, and within it ends of the window that is grouped by."""
         found: dict[int, Value] = {}
+        if self.windows.window(node) is not None and unwrapped(node).find(exp.Anonymous) is not None:
+            return found  # Of a window of a window it is not the inner one that is named.
         for column in node.find_all(exp.Column):
             value = self._earlier.get(fold(column.name)) if len(column.parts) == 1 else None
             if value is None and column is not unwrapped(node):
                 value = self.windows.end(column)
-            if value is not None and CALL not in column.meta and self._looked_up(column) is None:
+            looked_up = self._looked_up(column)
+            is_part = column is not unwrapped(node)
+            if is_part and self._is_grouped and looked_up is not None and looked_up.window is not None:
+                value, looked_up = looked_up.window, None
+            if value is not None and CALL not in column.meta and looked_up is None:
                 found[id(column)] = value
         return found
 
@@ -205,6 +218,8 @@ class OutputBinder:
             value = self.scalar(item.code)
         if value is None:
             return []
+        if isinstance(value, TimeWindow) and not self._is_grouped:
+            value = self._of_each_row(item.code, value)
         # Spark's own name of what names an item before it tells of that.
         own = None if rows or named else self._own_name(item, item.code)
         name = item.alias.text if item.alias is not None else own
@@ -218,11 +233,26 @@ class OutputBinder:
         output = replace(value, name=name) if isinstance(value, Formula) else Output(name, value)
         return [NamedOutput(output, self._alias_of(item.code), item.alias is not None)]
 
+    def _of_each_row(self, code: Code, window: TimeWindow) -> Scalar:
+        """The window that each row is in, as Spark gives it beside no groups: rows without a time are left out."""
+        named = self.windows.named(code.node)
+        self.gives_windows = self.gives_windows or named is not None
+        if named is not None:
+            return named.value
+        kind = self.scope.type_of(window.column)
+        if not is_expressible(window) or kind is None or kind.kind is not Kind.TIMESTAMP:
+            return window
+        self.timed.append(NullTest(window.column, is_null=False))
+        self.gives_windows = True
+        return window_expression(window)
+
     def _own_name(self, item: SelectItem, code: Code) -> str | None:
         """The name that Spark gives to an item without one."""
         node = unwrapped(code.node)
         if isinstance(node, exp.Dot) and (window := self.windows.whole(node.this)) is not None:
             return f"{function_of(window)}.{node.expression.name.lower()}"
+        if (named := self.windows.named(node)) is not None:
+            return named.name
         if (window := self.windows.whole(node)) is not None:
             return function_of(window)
         if isinstance(node, exp.Column) and bind_column(node, self.scope) is not None:
@@ -333,7 +363,8 @@ class OutputBinder:
         node = unwrapped(code.node)
         window = self.windows.window(node)
         if window is not None:
-            return window if self.windows.fits(window, code.at) else None
+            is_known = self.windows.named(node) is not None
+            return window if is_known or self.windows.fits(window, code.at) else None
         column = bind_column(node, self.scope)
         if column is not None:
             return column
@@ -341,45 +372,6 @@ class OutputBinder:
         if before is not None and before in self.scope.earlier.values() and isinstance(before.value, Expression):
             return before.value  # An item before it, as it is: it may be grouped by.
         return bind_node(code.node, code.tokens, self.scope)
-
-
-@record
-class Outputs:
-    """The columns of the answer, and their places."""
-
-    answer: tuple[Output | Formula, ...]
-    at: tuple[Stretch, ...]
-
-    def of_groups(self, having: Formula | None, at: Stretch) -> GroupColumns:
-        """The columns of the groups: those of the answer, and what its formulas and HAVING are made of."""
-        columns = [(o, place) for o, place in zip(self.answer, self.at, strict=True) if isinstance(o, Output)]
-        formulas = [(o, place) for o, place in zip(self.answer, self.at, strict=True) if isinstance(o, Formula)]
-        formulas += [] if having is None else [(having, at)]
-        taken = {fold(output.name) for output in self.answer}
-        hidden: list[tuple[Output, Stretch]] = []
-        for formula, place in formulas:
-            for value in (*formula.values, *formula.columns):
-                if all(output.value != value for output, _ in (*columns, *hidden)):
-                    name = str(value)
-                    while fold(name) in taken:
-                        name += "_"
-                    taken.add(fold(name))
-                    hidden.append((Output(name, value), place))
-        shown = tuple(o if isinstance(o, Formula) else o.name for o in self.answer)
-        is_whole = len(columns) == len(self.answer) and not hidden
-        columns += hidden
-        return GroupColumns(
-            tuple(output for output, _ in columns), tuple(place for _, place in columns), () if is_whole else shown
-        )
-
-
-@record
-class GroupColumns:
-    """The columns of the groups and their places; and those of the answer, if these are others."""
-
-    columns: tuple[Output, ...]
-    at: tuple[Stretch, ...]
-    shown: tuple[str | Formula, ...]
 
 
 def _value_of(output: Output | Formula) -> Scalar | Aggregate | Formula:

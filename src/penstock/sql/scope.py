@@ -13,11 +13,13 @@ item before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
 from functools import cached_property
 
 from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake
+from penstock.model.clauses import TimeWindow
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold, quoted
 from penstock.model.stream import Stream
@@ -29,6 +31,9 @@ from penstock.sql.tree import Name, QueryText, Stretch
 
 Scalars = Callable[["QueryText", Set[str]], "Visible | None"]
 """Makes a column of a subquery that gives one value."""
+
+Ends = tuple[ColumnRef | Expression, ColumnRef | Expression]
+"""The start and the end of a window."""
 
 _ENDS = ("start", "end")
 _WITH_FIELDS = (Kind.STRUCT, Kind.MAP, Kind.ARRAY, Kind.VARIANT)
@@ -43,8 +48,12 @@ class Visible:
     type: DataType | None = None
     """None where it is not known, or there is none."""
     is_virtual: bool = False
-    ends: tuple[ColumnRef, ColumnRef] | None = None
-    """Where it is a window of a block: the columns that are its start and its end."""
+    ends: Ends | None = None
+    """Where it is a window of time: what its start and its end are."""
+    window: TimeWindow | None = None
+    """Where it is a window of a column of the same query, or an end of one: that."""
+    made: TimeWindow | None = None
+    """Where it is a window of a query below: that."""
     is_hidden: bool = False
     """Whether `*` leaves it out: an end of such a window."""
     arrival: ColumnRef | None = None
@@ -77,8 +86,17 @@ class NamedColumns:
         self._by_fold = {fold(column.name): column for column in self.columns}
 
     @classmethod
-    def of(cls, alias: str, stream: Stream, windows: Mapping[str, tuple[str, str]] | None = None) -> NamedColumns:
-        """A stream under its alias; `windows` are columns that are windows, each with those that are its ends."""
+    def of(
+        cls,
+        alias: str,
+        stream: Stream,
+        windows: Mapping[str, tuple[str, str]] | None = None,
+        made: Mapping[str, TimeWindow] | None = None,
+    ) -> NamedColumns:
+        """A stream under its alias; `windows` are columns that are windows, each with those that are its ends.
+
+        `made` are those windows where one query gives them.
+        """
         ends = windows or {}
         of_windows = {name for both in ends.values() for name in both}
         columns = (
@@ -90,6 +108,7 @@ class NamedColumns:
                 (ColumnRef(alias, ends[column.name][0]), ColumnRef(alias, ends[column.name][1]))
                 if column.name in ends
                 else None,
+                made=(made or {}).get(column.name),
                 is_hidden=column.name in of_windows,
                 arrival=None if stream.arrival is None else ColumnRef(alias, stream.arrival.column),
             )
@@ -193,16 +212,26 @@ class Scope:
         return None
 
     @cached_property
+    def _all(self) -> list[Visible]:
+        """All that can be named here."""
+        return [*(c for table in self.tables.values() for c in table.columns), *self.merged.values()]
+
+    @cached_property
     def _types(self) -> dict[ColumnRef, DataType | None]:
-        columns = [column for table in self.tables.values() for column in table.columns]
+        columns = self._all
         types = {column.value: column.type for column in columns if isinstance(column.value, ColumnRef)}
         types |= {column.value: column.type for column in self.asked.values() if isinstance(column.value, ColumnRef)}
-        return types | {end: column.end_type for column in columns for end in column.ends or ()}
+        ends = ((end, column.end_type) for column in columns for end in column.ends or ())
+        return types | {end: kind for end, kind in ends if isinstance(end, ColumnRef)}
 
-    def ends_of(self, ref: ColumnRef) -> tuple[ColumnRef, ColumnRef] | None:
+    def ends_of(self, ref: ColumnRef) -> Ends | None:
         """The start and the end of a column that is a window of a block."""
-        columns = (c for scope in self.chain() for table in scope.tables.values() for c in table.columns)
-        return next((column.ends for column in columns if column.value == ref), None)
+        known = self.visible(ref)
+        return None if known is None else known.ends
+
+    def visible(self, ref: ColumnRef) -> Visible | None:
+        """What can be named that is a column as it is."""
+        return next((column for scope in self.chain() for column in scope._all if column.value == ref), None)
 
     def star(self, alias: str | None = None) -> tuple[tuple[str, Visible], ...]:
         """What `*` or `alias.*` means: columns, each with the alias that it is of; those of USING stand first, once."""
@@ -263,11 +292,12 @@ class Scope:
         """`v.w.start`, or `w.start`: an end of a window, which is a column of its own."""
         assert column.ends is not None
         name, end = parts[:2] if alias is None else parts[1:3]
-        ref = column.ends[_ENDS.index(fold(end.text))]
+        window = None if column.window is None else replace(column.window, end=fold(end.text))
         dots = [self.source.text.find(".", one.at.end) for one in ((name,) if alias is None else (alias, name))]
         gone = {**dict.fromkeys(dots, ""), name.at.start: "", end.at.start: ""}
-        found = Visible(end.text, ref, column.end_type)
-        return Resolved(found, tuple(parts[2 if alias is None else 3 :]), {**gone, parts[0].at.start: str(ref)})
+        value = column.ends[_ENDS.index(fold(end.text))]
+        found = Visible(end.text, value, column.end_type, window=window)
+        return Resolved(found, tuple(parts[2 if alias is None else 3 :]), {**gone, parts[0].at.start: found.text})
 
     def _spelt_out(self, column: Visible, alias: Name, name: Name) -> dict[int, str]:
         """What takes the place of `alias.name`."""
@@ -313,7 +343,8 @@ class Scope:
 
     def _report_unknown(self, parts: list[Name]) -> None:
         first = parts[0]
-        if fold(first.text) in self.broken | self.missing or (len(parts) == 1 and self.missing):
+        is_alias = len(parts) > 1 and self._alias(first.text) is not None
+        if fold(first.text) in self.broken | self.missing or (self.missing and not is_alias):
             return
         in_declaration = "" in self.tables
         if len(parts) > 1 and not in_declaration:

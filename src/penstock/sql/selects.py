@@ -12,6 +12,7 @@ from dataclasses import replace
 from penstock.errors import QueryMistake, Refused
 from penstock.model.clauses import Scalar, Source, Top, Union
 from penstock.model.derived_columns import with_derived_columns
+from penstock.model.expressions import Expression
 from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem
@@ -33,17 +34,20 @@ from penstock.sql.first_rows import (
     refuse_unlimited,
 )
 from penstock.sql.from_clause import AskedOfJoins, FromBinder
-from penstock.sql.from_parts import Sources
+from penstock.sql.from_parts import Part, Sources
+from penstock.sql.group_columns import GroupColumns, Outputs
 from penstock.sql.hints import bind_hints
+from penstock.sql.inlining import is_one_of_several_times
+from penstock.sql.joined_columns import named_in
 from penstock.sql.late_tables import LateTables
-from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
+from penstock.sql.outputs import OutputBinder
 from penstock.sql.row_limits import numbers_of
 from penstock.sql.scope import Scope
 from penstock.sql.set_operations import SetBinder
 from penstock.sql.source import SourceText
 from penstock.sql.subqueries import SubqueryBinder
 from penstock.sql.table_values import scalars_of
-from penstock.sql.time_windows import is_window
+from penstock.sql.time_windows import is_distinct_by_window
 from penstock.sql.tree import (
     Element,
     FromItem,
@@ -186,7 +190,7 @@ class QueryBinder:
         return tuple(existence for existence in found if existence is not None)
 
     def _select(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
-        if _is_distinct_by_window(select):
+        if is_distinct_by_window(select):
             # Each row once: the groups of all columns, which windows close.
             select = replace(select, distinct=False, groups_by_all=True)
         before = len(self.source.mistakes)
@@ -216,11 +220,7 @@ class QueryBinder:
         before = len(self.source.mistakes)
         sources = Sources()
         binder = FromBinder(self.source, sources, self, tables_last=tables_last)
-        part = binder.bind(select.source, environment, select.where)
-        late = self.late_tables(binder, select, environment)
-        part = late.joined(part) if part is not None and late is not None else part
-        asked = AskedValues(self, binder, select, environment, late) if asks_values(select) else None
-        part = asked.joined(part) if part is not None and asked is not None else part
+        part, late, asked = self._whole_from(binder, select, environment)
         missing = frozenset(binder.missing)
         answers = None if asked is None else asked.columns
         outer = Scope(self.source, {}, missing=missing, asked=answers)
@@ -236,6 +236,12 @@ class QueryBinder:
         )
         output_binder = OutputBinder(outer)
         outputs = output_binder.outputs(select)
+        if output_binder.gives_windows and select.distinct:
+            # Each row once: the groups of all columns, which windows close.
+            self.source.forget(before)
+            once = replace(select, distinct=False, groups_by_all=True)
+            return self._bound_select(once, environment, name, sink, tables_last=tables_last)
+        where = (*where, *output_binder.timed)
         group_by = output_binder.group_by(select)
         having = output_binder.having(select.having, group_by)
         hints = bind_hints(select.hints, outer)
@@ -275,6 +281,30 @@ class QueryBinder:
                 self.source.report(QueryMistake, problem.message, at, hint=hint)
             return None
 
+    def _whole_from(
+        self, binder: FromBinder, select: Select, environment: Environment
+    ) -> tuple[Part | None, LateTables | None, AskedValues | None]:
+        """FROM with all that is joined to it, and what joins tables late, or values that are asked for, if any does."""
+        binder.words = named_in(select)
+        is_grouped = bool(select.group_by or select.groups_by_all or select.distinct)
+        binder.groups = is_grouped or bool(numbers_of(select))
+        part = binder.bind(select.source, environment, select.where)
+        late = self.late_tables(binder, select, environment)
+        part = late.joined(part) if part is not None and late is not None else part
+        asked = AskedValues(self, binder, select, environment, late) if asks_values(select) else None
+        part = asked.joined(part) if part is not None and asked is not None else part
+        if part is not None and binder.groups and late is None and asked is None:
+            part = self._with_merged_times(part, binder, select)
+        return part, late, asked
+
+    def _with_merged_times(self, part: Part, binder: FromBinder, select: Select) -> Part:
+        """FROM; as a block where rows are grouped and USING made a column of several times, which has a clock there."""
+        scope = part.scope(self.source)
+        merged = [column.value.term for column in part.merged if isinstance(column.value, Expression)]
+        if not any(is_one_of_several_times(term, scope, binder.sources) for term in merged) or select.hints:
+            return part
+        return binder.as_block(part, select.at) or part
+
     def _folded(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
         """A query that asks no more of a numbered one than its first rows, as one with it."""
         item, numbered = select.source, [*numbered_in(select, environment)]
@@ -309,13 +339,6 @@ class QueryBinder:
             found = bind_partition(item.number, scope)
             return None if found is None else (found[0], Top(self._limits[id(select)], found[1]))
         return None
-
-
-def _is_distinct_by_window(select: Select) -> bool:
-    is_grouped = bool(select.group_by or select.groups_by_all or select.having or numbers_of(select))
-    has_aggregates = any(item.over is not None for item in select.items)
-    by_window = any(item.code is not None and is_window(item.code) for item in select.items)
-    return select.distinct and by_window and not is_grouped and not has_aggregates
 
 
 def _place(problem: Problem, select: Select, outputs: Outputs, groups: GroupColumns, sources: Sources) -> Stretch:

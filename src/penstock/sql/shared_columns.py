@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.model.clauses import TimeWindow
 from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term
 from penstock.model.names import fold
 from penstock.model.predicates import PART, Comparison, Op, Opaque, Predicate, Residual
@@ -46,15 +47,32 @@ def equality(left: ColumnRef | Expression, right: ColumnRef | Expression) -> Pre
 def equalities(mine: Visible, theirs: Visible) -> list[Predicate]:
     """What USING says of two columns."""
     if mine.ends is not None and theirs.ends is not None:
+        if _are_alike(mine.window, theirs.window):
+            return [equality(mine.ends[0], theirs.ends[0])]
         return [equality(*both) for both in zip(mine.ends, theirs.ends, strict=True)]
     return [equality(mine.value, theirs.value)]
+
+
+def _are_alike(one: TimeWindow | None, other: TimeWindow | None) -> bool:
+    """Whether one end tells which window it is: both are windows of one length that begin alike."""
+    return one is not None and other is not None and replace(one, column=other.column) == other
 
 
 def merged_column(name: str, mine: Visible, theirs: Visible, kind: WrittenJoin) -> Visible:
     """The one column that two become."""
     if kind is not WrittenJoin.FULL:
         return replace(theirs if kind is WrittenJoin.RIGHT else mine, name=name)
-    terms = tuple(v.value if isinstance(v.value, ColumnRef) else v.value.term for v in (mine, theirs))
-    columns = tuple(sorted({*mine.columns, *theirs.columns}))
-    value = Expression(f"coalesce({mine.text}, {theirs.text})", columns, Call("coalesce", terms))
-    return Visible(name, value, common_type([mine.type, theirs.type]))
+    ends = None
+    if mine.ends is not None and theirs.ends is not None:
+        start, end = (_either(*sides) for sides in zip(mine.ends, theirs.ends, strict=True))
+        ends = (start, end)
+    return Visible(name, _either(mine.value, theirs.value), common_type([mine.type, theirs.type]), ends=ends)
+
+
+def _either(left: ColumnRef | Expression, right: ColumnRef | Expression) -> Expression:
+    """The one that is there."""
+    sides = (left, right)
+    terms = tuple(side if isinstance(side, ColumnRef) else side.term for side in sides)
+    columns = tuple(sorted({ref for s in sides for ref in ((s,) if isinstance(s, ColumnRef) else s.columns)}))
+    texts = (str(side) if isinstance(side, ColumnRef) else f"({side})" for side in sides)
+    return Expression(f"coalesce({', '.join(texts)})", columns, Call("coalesce", terms))

@@ -11,14 +11,17 @@ from decimal import Decimal, InvalidOperation
 from sqlglot import exp
 
 from penstock.model.clauses import SESSION, WINDOW, Scalar, TimeWindow
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
 from penstock.model.spans import Span, Unit
 from penstock.model.stream_problems import span_problem
+from penstock.model.types import DataType, Kind
 from penstock.sql.constants import number_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
-from penstock.sql.expressions import bind_column
-from penstock.sql.scope import Scope
-from penstock.sql.tree import Code, Stretch
+from penstock.sql.expressions import bind_column, visible_column
+from penstock.sql.row_limits import numbers_of
+from penstock.sql.scope import Scope, Visible
+from penstock.sql.tree import Code, Select, Stretch
 from penstock.sql.words import unwrapped
 
 
@@ -29,6 +32,14 @@ def is_window(code: Code) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() == WINDOW
 
 
+def is_distinct_by_window(select: Select) -> bool:
+    """Whether a SELECT gives each row once that has a window of time in it, and groups nothing itself."""
+    is_grouped = bool(select.group_by or select.groups_by_all or select.having or numbers_of(select))
+    has_aggregates = any(item.over is not None for item in select.items)
+    by_window = any(item.code is not None and is_window(item.code) for item in select.items)
+    return select.distinct and by_window and not is_grouped and not has_aggregates
+
+
 class WindowReader:
     """Reads the windows of one SELECT."""
 
@@ -36,6 +47,8 @@ class WindowReader:
         self.scope = scope
         self._windows: list[TimeWindow] = []
         """Those that the query groups by."""
+        self._times: set[ColumnRef] = set()
+        """TIMESTAMPs that go by no name here, of which a query in FROM gives windows."""
 
     def note_keys(self, keys: tuple[Code, ...]) -> None:
         """Note what the query groups by."""
@@ -46,27 +59,35 @@ class WindowReader:
         return self.whole(node) or self.end(node)
 
     def whole(self, node: exp.Expr) -> TimeWindow | None:
-        """`window(…)` itself."""
+        """`window(…)` itself, or a column of a query in FROM that is one."""
         node = unwrapped(node)
+        if (named := self.named(node)) is not None:
+            return named.window if named.window is not None and named.window.end is None else None
         is_session = isinstance(node, exp.Anonymous) and node.name.lower() == SESSION
         if not isinstance(node, exp.Anonymous) or node.name.lower() not in (WINDOW, SESSION):
             return None
         if len(node.expressions) not in ((2,) if is_session else (2, 3, 4)):
             return None
-        column = bind_column(node.expressions[0], self.scope)
         spans = [_window_length(part) for part in node.expressions[1:]]
-        if column is None or None in spans:
-            return None
         span, slide, offset = (*spans, None, None)[:3]
-        assert span is not None
+        if None in spans or span is None:
+            return None
+        made = self._window_below(node.expressions[0])
+        column = bind_column(node.expressions[0], self.scope) if made is None else made[1]
+        if column is None:
+            return None
         # What says nothing is left out, so that equal windows are one.
         slide = None if slide is None or slide.ticks == span.ticks else slide
         offset = None if offset is None or not offset.ticks else offset
-        return TimeWindow(column, span, None, slide, offset, is_session)
+        found = TimeWindow(column, span, None, slide, offset, is_session)
+        return None if made is not None and not _holds(found, made[0]) else found
 
     def end(self, node: exp.Expr) -> TimeWindow | None:
         """`window(…).start`, or `window.start` where the query groups by one window."""
         found: TimeWindow | None = None
+        if (named_column := self.named(node)) is not None:
+            found = named_column.window
+            return found if found is not None and found.end is not None else None
         if isinstance(node, exp.Dot):
             found = self.whole(node.this)
             end = node.expression.name.lower()
@@ -79,6 +100,26 @@ class WindowReader:
             return None
         return replace(found, end=end) if found is not None and end in ("start", "end") else None
 
+    def _window_below(self, node: exp.Expr) -> tuple[TimeWindow, ColumnRef] | None:
+        """The window of a query in FROM that `window(w, …)` or `window(window_time(w), …)` is of, and its time here.
+
+        Which is that of its rows, or its start: what holds the window whole holds either.
+        """
+        node = unwrapped(node)
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "window_time" and len(node.expressions) == 1:
+            node = unwrapped(node.expressions[0])
+        column = visible_column(node, self.scope)
+        if column is None or column.made is None or column.made.end is not None or column.ends is None:
+            return None
+        time = column.made.column if column.window is not None else column.ends[0]
+        self._times |= set() if column.window is None else {column.made.column}
+        return (column.made, time) if isinstance(time, ColumnRef) else None
+
+    def named(self, node: exp.Expr) -> Visible | None:
+        """The column of a query in FROM that is a window, or an end of one, of a column of the same query."""
+        column = visible_column(node, self.scope)
+        return None if column is None or column.window is None else column
+
     def _named(self, name: str) -> TimeWindow | None:
         """The window that the query groups by and that goes by the name of its function."""
         return next((w for w in self._windows if len(self._windows) == 1 and fold(name) == function_of(w)), None)
@@ -86,6 +127,7 @@ class WindowReader:
     def fits(self, window: TimeWindow, at: Stretch) -> bool:
         """Whether the window can be one of its column; else a mistake says why not."""
         kind = self.scope.type_of(window.column)
+        kind = DataType.of(Kind.TIMESTAMP) if kind is None and window.column in self._times else kind
         if kind is None or not kind.is_clock:
             what = f"{function_of(window)}({window.column}, …): {kind} is no time"
             self.scope.report(what, at, "TIMESTAMP, DATE and integers are; of a window take its start: w.start")
@@ -102,6 +144,13 @@ class WindowReader:
             name = function_of(window)
             self.scope.report(why, at, f"write {name}(ts, '5 minutes') for a TIMESTAMP, {name}(t, 300) for an integer")
         return why is None
+
+
+def _holds(outer: TimeWindow, inner: TimeWindow) -> bool:
+    """Whether each of these windows lies in as many of those as any time in it does: none begins or ends within it."""
+    if outer.is_session or inner.is_session or inner.step != inner.span.ticks:
+        return False
+    return not any(n % inner.step for n in (outer.step, outer.span.ticks, outer.shift - inner.shift))
 
 
 def whole_window(key: Scalar) -> Scalar:

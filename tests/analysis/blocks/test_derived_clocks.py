@@ -64,6 +64,27 @@ def test_days_and_months_of_an_ordered_time_have_its_clock() -> None:
     assert clocks(grouped, streams) == [("d", "a.t")]
 
 
+def test_the_window_that_a_row_is_in_has_the_clock_of_its_time() -> None:
+    streams = "CREATE STREAM a (k BIGINT, t TIMESTAMP, EVENT TIME t, ORDERED BY t);"
+    view = "SELECT window(a.t, '5 minutes') AS w, window(a.t, '5 minutes').start AS s, a.k FROM a"
+    assert ("s", "a.t") in clocks(view, streams)
+
+
+@pytest.mark.parametrize(
+    ("time", "join", "expected"),
+    [
+        ("coalesce(a.t, b.t)", "FULL", [("x", "a.t", ["b.t"])]),
+        ("greatest(a.t, coalesce(b.t, a.t))", "LEFT", [("x", "a.t", ["b.t"])]),
+        ("coalesce(a.t, b.n)", "FULL", []),
+        ("coalesce(a.t, b.t + 1)", "FULL", []),
+        ("coalesce(a.t, 0)", "FULL", []),
+    ],
+)
+def test_one_of_several_times_has_the_least_of_their_clocks(time: str, join: str, expected: list[object]) -> None:
+    found = block(f"SELECT {time} AS x, a.k FROM a {join} JOIN b ON {NEAR}", A + B).derived.clocks
+    assert [(one.column, str(one.clock), [str(ref) for ref in one.others]) for one in found] == expected
+
+
 def test_they_are_promised_as_orders() -> None:
     assert promises(f"SELECT a.t AS x FROM a, b WHERE {NEAR}") == ["ORDERED BY x WITHIN FRONTIER"]
 

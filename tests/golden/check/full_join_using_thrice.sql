@@ -1,4 +1,4 @@
--- negative: a second FULL JOIN USING has no clock to close by; what to write instead is told
+-- positive: a second FULL JOIN USING compares a column of a block, which has the least of two clocks; groups of a union say the same
 CREATE STREAM a (k BIGINT, ts BIGINT, v BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 2, CHECK (ts IS NOT NULL));
 CREATE STREAM b (k BIGINT, ts BIGINT, w BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 2, CHECK (ts IS NOT NULL));
 CREATE STREAM c (k BIGINT, ts BIGINT, x BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 2, CHECK (ts IS NOT NULL));

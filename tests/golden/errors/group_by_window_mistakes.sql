@@ -13,5 +13,4 @@ SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', '10 minutes');
 SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', '1 minute', '1 minute');
 SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', '0 minutes');
 SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', 3);
-SELECT window(window_time(w), '1 hour').start AS s, max(n) AS most FROM (SELECT window(ts, '5 minutes') AS w, count(*) AS n FROM s GROUP BY window(ts, '5 minutes')) GROUP BY window(window_time(w), '1 hour');
 SELECT DISTINCT a, session_window(ts, '5 minutes').start AS w FROM s;

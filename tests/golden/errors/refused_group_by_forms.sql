@@ -16,7 +16,6 @@ SELECT count(*) AS n FROM s GROUP BY session_window(ts, '0 minutes');
 SELECT count(*) AS n FROM s GROUP BY session_window(b, '5 minutes');
 SELECT count(*) AS n FROM s GROUP BY session_window(ts, '5 minutes'), window(ts, '1 hour');
 SELECT session_window(ts, '5 minutes') AS w FROM s;
-SELECT window(ts, '5 minutes').start AS since FROM s;
 SELECT grouping(a) AS g FROM s GROUP BY a;
 SELECT grouping(b) AS g FROM s GROUP BY ROLLUP (a);
 SELECT grouping_id(a) AS g FROM s GROUP BY ROLLUP (a);

@@ -9,9 +9,12 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import DataError
+from penstock.model.clauses import TimeWindow
 from penstock.model.core_terms import core_term
 from penstock.model.expressions import ColumnRef
+from penstock.model.spans import span_of_ticks
 from penstock.model.types import DataType, Kind
+from penstock.model.window_columns import window_end
 from penstock.runtime.columns.term_values import holds, term_values
 from tests.analysis.build import derived_column
 
@@ -56,3 +59,17 @@ def test_only_what_is_true_holds() -> None:
     assert term is not None
     found = holds(term, lambda ref, asked: TABLE[ref.column].take(pa.array(asked)), 4)
     assert found.tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize(("shift", "starts"), [(0, [-10, 0, 0, 10]), (3, [-7, -7, 3, 3])])
+def test_a_time_is_in_the_window_that_begins_at_it_or_less_than_its_length_before(
+    shift: int, starts: list[int]
+) -> None:
+    times = pa.array([-1, 0, 9, 12, None], pa.timestamp("us", "UTC"))
+    offset = None if not shift else span_of_ticks(shift, True)
+    window = TimeWindow(ColumnRef("", "t"), span_of_ticks(10, True), offset=offset)
+    for end, later in (("start", 0), ("end", 10)):
+        term = core_term(window_end(window, end).term, lambda _: DataType.of(Kind.TIMESTAMP))
+        assert term is not None
+        found = term_values(term, lambda _, asked: times.take(pa.array(asked)), np.arange(5))
+        assert found.cast(pa.int64()).to_pylist() == [*(start + later for start in starts), None]

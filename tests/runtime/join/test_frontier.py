@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.runtime.join.frontier import frontier
+from dataclasses import replace
+
+from penstock.model.expressions import ColumnRef
+from penstock.plan.plan import FrontierColumn
+from penstock.runtime.join.frontier import answer_frontier, frontier
 from tests.runtime.driving import Driver
 
 STREAMS = "".join(
@@ -20,6 +24,13 @@ def test_without_a_second_stage_there_is_none() -> None:
     driver = Driver(f"{STREAMS} SELECT a.ts, b.n FROM a, b WHERE {ON};")
     driver.step(a=[(1, 3, 1)], b=[])
     assert reached(driver) == {}
+
+
+def test_what_is_one_of_several_columns_has_the_least_of_theirs() -> None:
+    of_both = FrontierColumn("t", ColumnRef("a", "ts"), None, False, others=(ColumnRef("b", "ts"),))
+    plan = replace(Driver(f"{STREAMS} SELECT a.ts, b.n FROM a, b WHERE {ON};").plan, frontiers=(of_both,))
+    assert answer_frontier(plan, {"a.ts": 7, "b.ts": 4}) == {"t": 4}
+    assert answer_frontier(plan, {"a.ts": 7}) == {}
 
 
 def test_it_is_the_least_of_the_clock_and_of_what_is_stored() -> None:

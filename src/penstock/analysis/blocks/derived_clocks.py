@@ -20,6 +20,8 @@ told it batch by batch.
   Likewise one that a group by a cut of x.c picks: it lies in what is cut off, and has the clock of its beginning.
 - A cut of x.c (`date_trunc`, `to_date`: model/closed_groups.py) never falls while x.c does not: what is emitted later
   has the cut of the frontier, or a later one.
+- The end of the window that x.c lies in, in each row, likewise.
+- What is always one of several such columns (`coalesce(x.c, y.d)`) has the least of their frontiers.
 - An unmatched row of an outer join or NOT EXISTS is emitted while its tuples are stored, as every other row is.
 
 Preconditions: nothing that was let go comes back (ON VIOLATION RECOVER, ARCHIVE); rows that break the order below come
@@ -39,7 +41,7 @@ from penstock.analysis.reasons import NotPromised, Promised, Reason
 from penstock.model.clauses import PICKS, TOP, Aggregate, Output, TimeWindow
 from penstock.model.closed_groups import Cut, clocks_of, cut_of
 from penstock.model.expressions import ColumnRef, Expression
-from penstock.model.lineage import Origin
+from penstock.model.lineage import Origin, chosen_among
 from penstock.model.query import Query
 from penstock.model.schemes import OnViolation, Ordered, Policy
 from penstock.model.spans import Frontier
@@ -63,6 +65,8 @@ class FrontierClock:
     """Where it is an end of a window of that column."""
     cut: Cut | None = None
     """Where it is a cut of that column."""
+    others: tuple[ColumnRef, ...] = ()
+    """Where it is one of several columns: the other ones, of whose frontiers the least counts."""
 
 
 def derived_clocks(
@@ -87,6 +91,28 @@ def derived_clocks(
         else:
             if doubts:
                 yield Unclaimed(name, tuple(doubts))
+    yield from _of_several(query, findings)
+
+
+def _of_several(query: Query, findings: Mapping[str, Finding]) -> Iterator[tuple[Claim, FrontierClock] | Unclaimed]:
+    """The columns of rows that are one of several columns which all have a clock."""
+    for shown in () if query.is_grouped else query.answer:
+        value = shown.value if isinstance(shown, Output) else None
+        refs = chosen_among(value.term) if isinstance(value, Expression) else ()
+        kinds = {query.type_of(ref) for ref in refs}
+        kind = next(iter(kinds)) if len(kinds) == 1 else None
+        is_timed = all(_orders(query, ref) or query.by_alias[ref.alias].event_time == ref for ref in refs)
+        if kind is None or not kind.is_clock or not is_timed:
+            continue
+        doubts = [why for ref in refs if (why := _stands_still(query, ref, findings[ref.alias])) is not None]
+        if doubts:
+            yield Unclaimed(shown.name, tuple(doubts))
+            continue
+        orders = [order_text(query.by_alias[ref.alias].stream, _orders(query, ref)[0]) for ref in refs]
+        bounds = [finding.bound for ref in refs if isinstance(finding := findings[ref.alias], Bounded)]
+        because = Promised.LEAST_FRONTIER(shown.name, list(refs), orders, bounds)
+        scheme = Ordered(shown.name, Frontier(), OnViolation(Policy.TRUST))
+        yield Claim(scheme, (because,)), FrontierClock(shown.name, refs[0], others=refs[1:])
 
 
 def cuts(query: Query) -> Iterator[tuple[str, Cut]]:
@@ -188,6 +214,8 @@ def _because(
     if isinstance(origin, TimeWindow) and origin.is_session:
         said = Promised.SESSION_ENDS if origin.end == "end" else Promised.SESSION_STARTS
         return said(name, clock, order, finding.bound)
+    if isinstance(origin, TimeWindow) and not query.is_grouped:
+        return Promised.WINDOW_OF_FRONTIER(name, clock, order, finding.bound)
     if isinstance(origin, TimeWindow):
         return Promised.WINDOWS_EMITTED(name, clock, order, finding.bound)
     if isinstance(origin, Cut):

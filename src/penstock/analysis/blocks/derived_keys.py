@@ -23,6 +23,7 @@ from penstock.analysis.reasons import Promised, Reason
 from penstock.model.clauses import TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.lineage import Origin
+from penstock.model.never_null import is_there
 from penstock.model.query import Query
 from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import OnViolation, Policy, PrimaryKey
@@ -51,12 +52,12 @@ def _claim(names: tuple[str, ...], because: Reason) -> Claim:
 
 
 def _is_key_column(facts: Facts, origin: Origin) -> bool:
-    """Whether a column can be compared and is never NULL; window() drops rows without a time."""
+    """Whether a column can be compared and is never NULL; rows without a time are in no group by a window of it."""
     if isinstance(origin, TimeWindow):
-        return True
+        return facts.query.is_grouped or is_there(facts.query, origin.column)
     kind = facts.query.type_of(origin)
-    is_there = origin.alias in facts.query.core
-    return kind is not None and kind.is_key and is_there and not facts.of().domain(origin).nullable
+    is_present = origin.alias in facts.query.core
+    return kind is not None and kind.is_key and is_present and not facts.of().domain(origin).nullable
 
 
 def _of_group(query: Query, usable: Mapping[str, Origin]) -> tuple[str, ...]:

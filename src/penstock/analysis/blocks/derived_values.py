@@ -27,6 +27,7 @@ from penstock.analysis.reasons import Promised
 from penstock.model.clauses import Source, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.lineage import Origin
+from penstock.model.never_null import is_there, one_is_there
 from penstock.model.predicates import (
     Bound,
     Comparison,
@@ -52,11 +53,13 @@ def derived_conditions(facts: Facts, known: Mapping[str, Origin]) -> Iterator[Cl
     query = facts.query
     names = _names(query, known)
     for name, origin in known.items():
-        if isinstance(origin, TimeWindow):
+        if isinstance(origin, TimeWindow) and (query.is_grouped or is_there(query, origin.column)):
             yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.WINDOW_HAS_ENDS(origin),))
     for name, window, is_sure in picked_in_windows(query):
         if is_sure:
             yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.WINDOW_HAS_ENDS(window.whole),))
+    for name, refs in one_is_there(query):
+        yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.ONE_IS_THERE(list(refs)),))
     sure = ((name, cut) for name, cut, is_sure in picked_in_cuts(query) if is_sure)
     for name, cut in (*cuts(query), *sure):
         if cut.column.alias in query.core and not facts.of().domain(cut.column).nullable:

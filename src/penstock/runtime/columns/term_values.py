@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import DataError
+from penstock.model import functions
 from penstock.model.core_terms import CoreTerm
 from penstock.model.expressions import ColumnRef
 from penstock.model.types import digits_of
@@ -177,6 +178,8 @@ def _computed(term: CoreTerm, given: list[Any]) -> Any:
             return pc.max_element_wise(*given, skip_nulls=True)
         case "least":
             return pc.min_element_wise(*given, skip_nulls=True)
+        case functions.WINDOW_START | functions.WINDOW_END:
+            return _end_of_window(term, given)
         case "between" | "time +" | "time -" | "lengths +" | "lengths -":
             return _with_time(term, given)
         case _:
@@ -205,6 +208,15 @@ def _with_time(term: CoreTerm, given: list[Any]) -> Any:
         return _checked(move, given[0].cast(pa.int64()), given[1]).cast(kind)
     days = pc.divide(given[1], pa.scalar(_DAY)).cast(pa.int32())
     return _checked(move, given[0].cast(pa.int32()), days).cast(kind)
+
+
+def _end_of_window(term: CoreTerm, given: list[Any]) -> Any:
+    """Where the window begins, or ends, that a time is in: of a length, shifted from 1970."""
+    missing = _missing(given[0])
+    micros, length, shift = (np.asarray(pc.fill_null(one.cast(pa.int64()), 0), np.int64) for one in given)
+    start = micros - np.mod(micros - shift, length)
+    found = start if term.operation == functions.WINDOW_START else start + length
+    return pa.array(found, mask=missing).cast(arrow_type(term.type))
 
 
 def _ticks(time: Any) -> Any:

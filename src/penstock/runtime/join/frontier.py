@@ -2,7 +2,8 @@
 
 By ordered column of a source: no future result carries it below its frontier. A result is made of rows that are stored,
 or are still to come; so it is the least of what is known to have passed and of what is stored. A NULL lies below
-nothing. Where a grouped query keeps only the window of an event time, the start of the window stands for it.
+nothing. Of a column that is always one of several it is the least of theirs. Where a grouped query keeps only the
+window of an event time, the start of the window stands for it.
 """
 
 from __future__ import annotations
@@ -35,9 +36,16 @@ def frontier(plan: Plan, closing: Closedness, synopses: Mapping[str, Synopsis]) 
 
 def answer_frontier(plan: Plan, reached: Mapping[str, int]) -> dict[str, int]:
     """By column of the answer, from which value on it may still be emitted; `reached` is by column of the sources."""
-    known = ((told, reached.get(told.told_by)) for told in plan.frontiers)
+    known = ((told, _least_reached(told, reached)) for told in plan.frontiers)
     found = {told.name: _reached(told, ticks) for told, ticks in known if ticks is not None}
     return {name: ticks for name, ticks in found.items() if ticks is not None}
+
+
+def _least_reached(told: FrontierColumn, reached: Mapping[str, int]) -> int | None:
+    """How far the clocks have come of what a column is, or is one of; None where one has not spoken."""
+    known = [reached.get(name) for name in (told.told_by, *map(str, told.others))]
+    spoken = [ticks for ticks in known if ticks is not None]
+    return min(spoken) if len(spoken) == len(known) else None
 
 
 def _reached(told: FrontierColumn, ticks: int) -> int | None:
@@ -62,7 +70,7 @@ def _least(segment: Segment, how: str, column: str) -> int | None:
 
 def _clocks(plan: Plan) -> Iterator[tuple[ColumnRef, str, str]]:
     """(ordered column, how to read it, column that stands for it) of all that is asked for."""
-    asked = [told.clock for told in plan.frontiers]
+    asked = [ref for told in plan.frontiers for ref in (told.clock, *told.others)]
     if plan.distinct:
         asked += [ColumnRef(s.alias, c) for s in plan.sources for c in s.kept if plan.is_clock(s.alias, c)]
     if plan.aggregate is not None:

@@ -265,7 +265,10 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):
-        return "window_time(…)", "of a window that a query in FROM gives take its start: window(w.start, '1 hour')"
+        return "window_time(…)", (
+            "of a window that a query in FROM gives name its last moment there, window(ts, '5 minutes').end - INTERVAL "
+            "1 MICROSECOND AS t, and group by window(t, '1 hour')"
+        )
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS and part.expressions:
         if not isinstance(part.expressions[0], exp.Column):
             return f"{part.name.lower()}(…) of an expression", (

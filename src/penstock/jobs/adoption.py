@@ -72,6 +72,7 @@ def put_together(
     """
     from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415 - with Spark
     from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
+    from penstock.spark.session import make_ready  # noqa: PLC0415
     from penstock.spark.stream import assemble  # noqa: PLC0415
 
     script = script_in(read, query)
@@ -88,6 +89,8 @@ def put_together(
         if usual is None:
             raise
         raise type(error)(error.message, hint=f"write, in the job: {'; '.join(usual)}") from None
+    # Inputs may go through functions of ours, and each notes as it is put there which Python runs it.
+    make_ready(read.session)
     with no_log_of_errors(), read.tables():
         lag = lag_of(read, chosen)
         inputs = read.inputs(read_as, marked=read.deduplicated is None)

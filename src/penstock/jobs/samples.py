@@ -65,8 +65,13 @@ def profile(frame: DataFrame, *, rows: int = 100_000) -> JobProfile:
     from penstock.spark.frames.catalyst import Catalyst  # noqa: PLC0415
     from penstock.spark.frames.sampled_sources import SampledSources, written_leaf  # noqa: PLC0415
     from penstock.spark.profiling.progress import Progress  # noqa: PLC0415
+    from penstock.spark.session import few_partitions, run_our_python, set_meanwhile  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory(prefix="penstock-profile-") as folder:
+    run_our_python(read.session)
+    with (
+        set_meanwhile(read.session, few_partitions(read.session)),
+        tempfile.TemporaryDirectory(prefix="penstock-profile-") as folder,
+    ):
         home = Path(folder)
         sample = SampledSources(Catalyst(read.session), home / "sample", rows, _PROFILED_BATCHES)
         made = read.profiled_script(home)

@@ -77,6 +77,8 @@ class Union:
 
 
 WINDOW, SESSION = "window", "session_window"
+TIME = "time"
+"""The last moment within a window, which Spark calls its `window_time`: by it the window lies in longer ones."""
 
 
 @record
@@ -91,7 +93,7 @@ class TimeWindow:
     span: Span
     """How long it is; of a session, after how long a pause it ends."""
     end: str | None = None
-    """`start`, `end`, or None for the whole window."""
+    """`start`, `end`, `time`, or None for the whole window."""
     slide: Span | None = None
     """How far the windows lie apart; None where each begins as the one before it ends."""
     offset: Span | None = None
@@ -128,6 +130,8 @@ class TimeWindow:
         spans += [] if self.offset is None else [self.offset]
         function = SESSION if self.is_session else WINDOW
         text = f"{function}({', '.join([str(self.column), *map(_length, spans)])})"
+        if self.end == TIME:
+            return f"({text}.end - INTERVAL 1 MICROSECOND)"
         return f"{text}.{self.end}" if self.end else text
 
 

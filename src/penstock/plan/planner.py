@@ -12,7 +12,7 @@ from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import BlockFinding, Strategy, Verdict, each_block
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
-from penstock.model.clauses import RangeWindow, RowsWindow, columns_of
+from penstock.model.clauses import TIME, RangeWindow, RowsWindow, TimeWindow, columns_of
 from penstock.model.closed_groups import clocks_of, cut_of
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.graph import JoinGraph
@@ -94,8 +94,19 @@ def _frontiers(block: BlockFinding) -> tuple[FrontierColumn, ...]:
             found.window is not None and found.window.is_session,
             found.others,
         )
+        if found.window is None or found.window.end != TIME
+        else _last_moment(found.column, found.clock, found.window)
         for found in block.derived.clocks
     )
+
+
+def _last_moment(column: str, clock: ColumnRef, window: TimeWindow) -> FrontierColumn:
+    """The last moment of the windows that may still be emitted.
+
+    These end after the frontier, sessions at the frontier or after it. What begins a window of one tick is the frontier
+    itself, of two ticks the tick before it.
+    """
+    return FrontierColumn(column, clock, 2 if window.is_session else 1, is_end=False)
 
 
 def block_plan(query: Query, verdict: Verdict, name: str | None = None) -> Plan:

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.model.clauses import COLLECTS, PICKS, QUANTILES, VARIANCES, Aggregate, Formula, TimeWindow
+from penstock.model.clauses import COLLECTS, PICKS, QUANTILES, TIME, VARIANCES, Aggregate, Formula, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.query import Query
@@ -253,6 +253,8 @@ def _window(name: str, window: TimeWindow, kind: str) -> Column:
     start, end = F.col(quoted(name)), F.expr(f"{quoted(name)} + {length}")
     if window.is_session:
         end = F.col(session_end(name))
+    if window.end == TIME:
+        return end - F.expr("INTERVAL '0.000001' SECOND")
     if window.end is not None:
         return start if window.end == "start" else end
     return F.struct(start.alias("start"), end.alias("end"))

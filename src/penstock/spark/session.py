@@ -168,8 +168,7 @@ def make_ready(session: SparkSession) -> None:
     for name, value in missing.items():
         session.conf.set(name, value)
     _set_by_us.setdefault(session, set()).update(missing)
-    if _lacks_our_python(session):
-        session.sparkContext.pythonExec = missing["PYSPARK_PYTHON"] = sys.executable
+    missing |= _with_our_python(session)
     if missing:
         shown = ", ".join(f"{name}={value}" for name, value in missing.items())
         sys.stderr.write(f"penstock: set in this session: {shown}\n")
@@ -178,6 +177,27 @@ def make_ready(session: SparkSession) -> None:
             "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
             hint=f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")',
         )
+
+
+def few_partitions(session: SparkSession) -> dict[str, str]:
+    """As many partitions as there are cores, where the user did not say how many; Spark's own 200 are for clusters."""
+    if session.conf.get(PARTITIONS, None) is not None:
+        return {}
+    return {PARTITIONS: str(max(2, session.sparkContext.defaultParallelism))}
+
+
+def run_our_python(session: SparkSession) -> None:
+    """Have workers run the Python of this program, as `make_ready` does, and say so; it need not keep state."""
+    for name, value in _with_our_python(session).items():
+        sys.stderr.write(f"penstock: set in this session: {name}={value}\n")
+
+
+def _with_our_python(session: SparkSession) -> dict[str, str]:
+    """What was set so that workers run it. A function notes which Python runs it when it is put into a plan."""
+    if not _lacks_our_python(session):
+        return {}
+    session.sparkContext.pythonExec = sys.executable
+    return {"PYSPARK_PYTHON": sys.executable}
 
 
 def _lacks_our_python(session: SparkSession) -> bool:

@@ -14,7 +14,13 @@ from penstock.model.types import DataType, Kind
 from penstock.sql.cursor import UNITS
 from penstock.sql.words import string_literal, unwrapped
 
-_OTHER_UNITS = {"WEEK": (7, Unit.DAY), "WEEKS": (7, Unit.DAY)}
+_TICK = (Decimal("0.001"), Unit.MILLISECOND)
+_OTHER_UNITS = {
+    "WEEK": (Decimal(7), Unit.DAY),
+    "WEEKS": (Decimal(7), Unit.DAY),
+    "MICROSECOND": _TICK,
+    "MICROSECONDS": _TICK,
+}
 _EXACT_IN_DOUBLE = 2**53
 """Below this, whole numbers are what they are as a DOUBLE too, which is what 1e3 is to Spark."""
 _MOST_DIGITS = 18
@@ -124,7 +130,7 @@ def _in_words(text: str) -> Span | None:
     words = text.split()
     ticks = Decimal(0)
     for amount, unit in zip(words[::2], words[1::2], strict=False):
-        factor, known = _OTHER_UNITS.get(unit.upper(), (1, UNITS.get(unit.upper())))
+        factor, known = _OTHER_UNITS.get(unit.upper(), (Decimal(1), UNITS.get(unit.upper())))
         number = decimal_of(amount)
         if number is None or known is None:
             return None
@@ -142,7 +148,7 @@ def _interval(node: exp.Interval) -> Span | None:
     unit = node.args.get("unit")
     if amount is None or not isinstance(unit, exp.Var):
         return None
-    factor, known = _OTHER_UNITS.get(unit.name.upper(), (1, UNITS.get(unit.name.upper())))
+    factor, known = _OTHER_UNITS.get(unit.name.upper(), (Decimal(1), UNITS.get(unit.name.upper())))
     return None if known is None else span_or_none(amount * factor, known)
 
 

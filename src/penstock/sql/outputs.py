@@ -213,7 +213,9 @@ class OutputBinder:
         elif isinstance(named.get(id(unwrapped(item.code.node))), TimeWindow):
             value = named[id(unwrapped(item.code.node))]  # An item before it that is a window: it may be grouped by.
         elif named or (self._is_grouped and subqueries_in(item.code.node)):
-            value = bind_formula("", item.code, [], self.scope, named)
+            only = next(iter(named.values())) if len(named) == 1 else None
+            moment = self.windows.last_moment(unwrapped(item.code.node), only)
+            value = moment or bind_formula("", item.code, [], self.scope, named)
         else:
             value = self.scalar(item.code)
         if value is None:
@@ -297,7 +299,8 @@ class OutputBinder:
         whole = unwrapped(written.around.node)
         if isinstance(whole, exp.Column) and CALL in whole.meta:
             return values[0]
-        return bind_formula("", written.around, values, self.scope, named)
+        moment = self.windows.last_moment(whole, values[0]) if len(values) == 1 else None
+        return moment or bind_formula("", written.around, values, self.scope, named)
 
     def _values(self, written: OverAggregates) -> list[Value] | None:
         """The aggregates and keys of an expression; None, and mistakes, if one cannot stand."""

@@ -10,13 +10,13 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
-from penstock.model.clauses import SESSION, WINDOW, Scalar, TimeWindow
+from penstock.model.clauses import SESSION, TIME, WINDOW, Scalar, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
 from penstock.model.spans import Span, Unit
 from penstock.model.stream_problems import span_problem
 from penstock.model.types import DataType, Kind
-from penstock.sql.constants import number_of, span_or_none, sum_of_spans
+from penstock.sql.constants import number_of, span_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, visible_column
 from penstock.sql.row_limits import numbers_of
@@ -119,6 +119,19 @@ class WindowReader:
         """The column of a query in FROM that is a window, or an end of one, of a column of the same query."""
         column = visible_column(node, self.scope)
         return None if column is None or column.window is None else column
+
+    def last_moment(self, node: exp.Expr, value: object) -> TimeWindow | None:
+        """`window(…).end - INTERVAL 1 MICROSECOND`, where the end is that value: the last moment within the window.
+
+        Spark writes it as the end and a negative length.
+        """
+        if not isinstance(node, exp.Sub | exp.Add) or not isinstance(value, TimeWindow) or value.end != "end":
+            return None
+        kind, length = self.scope.type_of(value.column), span_of(node.expression)
+        tick = 1 if isinstance(node, exp.Sub) else -1
+        is_tick = length is not None and length.unit is not None and length.ticks == tick
+        is_time = kind is not None and not kind.is_integer and isinstance(unwrapped(node.this), exp.Column)
+        return replace(value, end=TIME) if is_tick and is_time else None
 
     def _named(self, name: str) -> TimeWindow | None:
         """The window that the query groups by and that goes by the name of its function."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import NotSupportedYet
-from penstock.model.clauses import Aggregate, Formula, TimeWindow
+from penstock.model.clauses import TIME, Aggregate, Formula, TimeWindow
 from penstock.model.closed_groups import cut_of
 from penstock.model.expressions import ColumnRef, Expression, Term
 from penstock.model.query import Query
@@ -185,8 +185,11 @@ class Answering:
                 return rows.column(session_end(name)).cast(kind)
             return pc.add(rows.column(name).cast(pa.int64()), window.span.ticks).cast(kind)
 
+        def last_moment(rows: Any) -> Any:
+            return pc.subtract(end(rows).cast(pa.int64()), 1).cast(kind)
+
         if window.end is not None:
-            return kind, start if window.end == "start" else end
+            return kind, {"start": start, "end": end, TIME: last_moment}[window.end]
         whole = pa.struct([("start", kind), ("end", kind)])
 
         def both(rows: Any) -> Any:

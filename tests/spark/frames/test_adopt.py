@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -10,7 +11,7 @@ from pyspark.sql.types import IntegerType
 
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.jobs import explain, to_sql
+from penstock.jobs import explain, profile, to_sql
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Job, Streams, answer, counting, streams, write
 
@@ -74,6 +75,35 @@ JOBS: dict[str, Job] = {
         s.a.groupBy(F.window("ats", "4 seconds").alias("w"))
         .agg(F.count("*").alias("n"))
         .join(s.b.groupBy(F.window("bts", "4 seconds").alias("w")).agg(F.count("*").alias("m")), "w")
+    ),
+    "windows of windows": lambda s: (
+        s.a.groupBy(F.window("ats", "2 seconds"), "ak")
+        .agg(F.count("*").alias("n"))
+        .groupBy(F.window("window", "4 seconds", "4 seconds", "1 second"))
+        .agg(F.sum("n"), F.count("*"))
+    ),
+    "sliding windows of sliding windows of a join": lambda s: (
+        s.a.join(s.b, F.expr("ak = bk AND ats = bts"))
+        .groupBy(F.window("ats", "4 seconds", "2 seconds").alias("w"), "ak")
+        .agg(F.count("*").alias("n"))
+        .where("n > 1")
+        .select("ak", "n", F.window_time("w").alias("t"))
+        .groupBy(F.window("t", "6 seconds", "3 seconds"), "ak")
+        .agg(F.sum("n"), F.max("t"))
+    ),
+    "windows of sessions": lambda s: (
+        s.a.groupBy(F.session_window("ats", "1 second"), "ak")
+        .count()
+        .groupBy(F.window(F.window_time("session_window"), "5 seconds"))
+        .agg(F.sum("count"), F.count("*"))
+    ),
+    "the time of a window as a time of a join": lambda s: (
+        s.a.groupBy(F.window("ats", "2 seconds"), "ak")
+        .count()
+        .withColumn("t", F.window_time("window"))
+        .drop("window")
+        .join(s.b, F.expr("ak = bk AND bts BETWEEN t - INTERVAL 2 SECONDS AND t"))
+        .select("ak", "count", "t", "bn")
     ),
     "session": lambda s: s.a.groupBy(F.session_window("ats", "1 second"), "ak").agg(F.count("*"), F.max("an")),
     "session of a join": lambda s: (
@@ -278,6 +308,8 @@ def test_the_name_of_a_query_is_the_one_that_is_given(s: Streams) -> None:
 def test_what_is_no_dataframe_is_named() -> None:
     with pytest.raises(UsageError, match="a DataFrame is wanted, and this is of type int"):
         penstock.adopt(7)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"of type pandas\.DataFrame"):
+        penstock.adopt(pd.DataFrame())  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not complete"):
         penstock.adopt(7, mode="complete")  # type: ignore[arg-type]
 
@@ -301,6 +333,39 @@ def test_what_a_session_lacks_is_set_and_said_once(
     finally:
         for name, value in known.items():
             spark.conf.set(name, value)
+
+
+def test_inputs_run_the_python_of_the_program_in_the_first_query_of_a_session(
+    spark: SparkSession, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(bench, seed=1, files=1)
+    # The clock of what Spark deduplicates is told by a function of ours below the query: it notes its Python at once.
+    frame = JOBS["dedup that hides the time"](streams(spark, bench))
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    for number in range(2):
+        monkeypatch.setattr(spark.sparkContext, "pythonExec", "no-such-python3")
+        profile(frame) if number else answer(bench, penstock.adopt(frame, allow_unbounded=True), "adopted")
+
+
+def test_the_last_moment_of_a_window_is_worked_out_with_its_groups(s: Streams) -> None:
+    text = to_sql(JOBS["windows of windows"](s))
+    assert "(window(a.ats, '2 seconds').end - INTERVAL 1 MICROSECOND) AS window_time" in text
+    for name in ("windows of windows", "sliding windows of sliding windows of a join", "windows of sessions"):
+        frame = JOBS[name](s)
+        assert penstock.check(frame).verdict == "bounded", name
+        assert penstock.adopt(frame).dtypes == frame.dtypes
+
+
+def test_the_time_of_a_window_below_a_join_has_not_the_delay_of_its_clock(s: Streams) -> None:
+    # Spark notes the watermark of `ats` with it; a row three seconds late may lie two windows back.
+    timed = s.a.withColumn("w", F.window("ats", "2 seconds")).withColumn("t", F.window_time("w")).drop("w")
+    joined = timed.join(s.b, F.expr("ak = bk AND bts BETWEEN t AND t + INTERVAL 1 SECOND"))
+    text = to_sql(joined)
+    assert "ORDERED BY ats WITHIN 3 SECONDS" in text
+    assert "ORDERED BY t " not in text
+    assert penstock.check(joined).verdict == "undecided"
+    bounded = timed.drop("ats").withColumnRenamed("t", "u").join(s.b, F.expr("ak = bk AND bts = u"))
+    assert "ORDERED BY u " not in to_sql(bounded)
 
 
 def test_groups_in_update_mode(s: Streams) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.jobs import profile
+from penstock.spark.session import PARTITIONS
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import streams, write
 
@@ -32,6 +33,26 @@ def test_a_profile_is_of_some_rows(spark: SparkSession, bench: Bench) -> None:
     s = streams(spark, bench)
     with pytest.raises(UsageError, match="rows is a number above 0, not -1"):
         profile(s.a.join(s.b, F.expr("ak = bk AND ats = bts")), rows=-1)
+
+
+def test_a_default_session_is_measured_with_a_partition_for_each_core(
+    spark: SparkSession, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(bench, seed=3, files=0)
+    s = streams(spark, bench)
+    known = str(spark.conf.get(PARTITIONS))
+
+    def seen(session: SparkSession, *_: object) -> None:
+        raise UsageError(f"in {session.conf.get(PARTITIONS)} partitions")
+
+    monkeypatch.setattr("penstock.profile.run.profile_with", seen)
+    spark.conf.unset(PARTITIONS)
+    try:
+        with pytest.raises(UsageError, match=f"in {max(2, spark.sparkContext.defaultParallelism)} partitions"):
+            profile(s.a.join(s.b, F.expr("ak = bk AND ats = bts")))
+        assert spark.conf.get(PARTITIONS, None) is None
+    finally:
+        spark.conf.set(PARTITIONS, known)
 
 
 def test_answers_of_queries_have_no_data_to_measure(spark: SparkSession, bench: Bench) -> None:

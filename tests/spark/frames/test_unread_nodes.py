@@ -114,10 +114,16 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
         NotSupportedYet,
         "p is STRUCT(.|\n)*compare the fields",
     ),
-    "windows of windows": (
-        lambda s: s.a.groupBy(F.window("ats", "2 seconds")).count().groupBy(F.window("window", "4 seconds")).count(),
+    "windows of windows of a union": (
+        lambda s: (
+            s.a.groupBy(F.window("ats", "2 seconds"))
+            .count()
+            .union(s.c.groupBy(F.window("cts", "2 seconds")).count())
+            .groupBy(F.window("window", "4 seconds"))
+            .count()
+        ),
         NotSupportedYet,
-        "windows of windows are not read: group by the longer window at once",
+        "windows of windows are read above the groups that the shorter ones are of, and not above a union",
     ),
     "groups of one batch": (
         lambda s: s.a.join(s.b, F.expr(NEAR)).groupBy("ak").applyInPandas(lambda rows: rows, "ak BIGINT"),

@@ -11,8 +11,9 @@ told it batch by batch.
 
 - A column that equals x.c in every row of the answer has its clock too.
 - A group by a window of x.c is emitted when the frontier has passed its end, and all that have ended are emitted with
-  it: so what is emitted later ends after the frontier, and starts after it less the length of the window. A group by
-  x.c itself: likewise. DISTINCT emits a row when it first comes, so the frontier below is its own.
+  it: so what is emitted later ends after the frontier, and starts after it less the length of the window; its last
+  moment is the frontier or later. A group by x.c itself: likewise. DISTINCT emits a row when it first comes, so the
+  frontier below is its own.
 - A session of x.c likewise, when the frontier has passed its end: what is emitted later ends at the frontier or after
   it, and starts with the least start of the sessions that are open, or after it. That one moves on as sessions end.
 - A value of x.c that a group by a window of it picks (`max`, `min`, its first rows) lies in the window: it has the
@@ -212,7 +213,7 @@ def _because(
     if is_picked:
         return Promised.PICKED_IN_WINDOW(name, clock, order, finding.bound)
     if isinstance(origin, TimeWindow) and origin.is_session:
-        said = Promised.SESSION_ENDS if origin.end == "end" else Promised.SESSION_STARTS
+        said = Promised.SESSION_STARTS if origin.end == "start" else Promised.SESSION_ENDS
         return said(name, clock, order, finding.bound)
     if isinstance(origin, TimeWindow) and not query.is_grouped:
         return Promised.WINDOW_OF_FRONTIER(name, clock, order, finding.bound)

@@ -18,7 +18,7 @@ from dataclasses import replace
 from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.count_values import count_value
-from penstock.model.clauses import Aggregate, Formula, RangeWindow, RowsWindow, TimeWindow
+from penstock.model.clauses import TIME, Aggregate, Formula, RangeWindow, RowsWindow, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import (
     Bound,
@@ -103,7 +103,8 @@ def _unfit(query: Query) -> Iterator[Reason]:
         if not isinstance(key, TimeWindow | ColumnRef):
             yield CountReason.BY_EXPRESSION(key)
     for output in query.outputs:
-        if not isinstance(output.value, TimeWindow | ColumnRef | Aggregate):
+        is_moment = isinstance(output.value, TimeWindow) and output.value.end == TIME
+        if is_moment or not isinstance(output.value, TimeWindow | ColumnRef | Aggregate):
             yield CountReason.EXPRESSION(output.value)
     for formula in query.answer:
         if isinstance(formula, Formula) and formula.terms is None:

@@ -20,10 +20,11 @@ from penstock.frames.job_hints import NO_HINTS, JobHints
 from penstock.frames.job_relations import JobRelation, leaves_of
 from penstock.frames.job_script import JobPromise, JobScript, script_of
 from penstock.model.names import quoted
-from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, number_of, output
+from penstock.spark.frames.catalyst import Catalyst, Node, children, items, number_of, output
 from penstock.spark.frames.deduplicated_answers import clock_of, deduplicated, names_of_keys, without_watermarks
 from penstock.spark.frames.deduplications import Deduplication, deduplications
 from penstock.spark.frames.event_times import several_event_times
+from penstock.spark.frames.given_clocks import given_clocks
 from penstock.spark.frames.heartbeats import hidden_clock, with_heartbeats
 from penstock.spark.frames.kept_state import holds_state
 from penstock.spark.frames.plan_reader import PlanReader
@@ -157,7 +158,8 @@ class ReadFrame:
         assert mark is not None
         clock = Catalyst(self.session).frame(read_as(mark)).toDF(*(f"at_{n}" for n in range(len(output(mark)))))
         marked = [number_of(attribute) for attribute in output(mark)].index(number_of(mark.eventTime()))
-        times = [place for place, attribute in enumerate(output(leaf)) if delay_of(attribute) is not None]
+        clocks = given_clocks(leaf)
+        times = [place for place, attribute in enumerate(output(leaf)) if number_of(attribute) in clocks]
         return with_heartbeats(rows, clock.select(f"at_{marked}"), times[0])
 
     def over(self, answer: DataFrame, lag: int | None = None) -> DataFrame:
@@ -202,8 +204,10 @@ def no_plans() -> UsageError:
 def require_frame(frame: DataFrame) -> None:
     """Raise UsageError if it is no DataFrame whose plan can be read."""
     if not isinstance(frame, DataFrame):
+        kind = type(frame).__name__  # pandas and polars call theirs so, too.
         raise UsageError(
-            f"a DataFrame is wanted, and this is of type {type(frame).__name__}",
+            "a DataFrame is wanted, and this is of type "
+            + (f"{type(frame).__module__.partition('.')[0]}.{kind}" if kind == "DataFrame" else kind),
             hint="pass what spark.readStream and its joins give, or a script",
         )
     if not hasattr(frame, "_jdf"):

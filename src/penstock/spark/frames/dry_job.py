@@ -113,7 +113,7 @@ def run_dry(path: Path, ask: Callable[[WouldStart], None], arguments: Sequence[s
     looking = _dry.set(True)
     try:
         # What the job prints is not the report.
-        with noted_sites(), _answered(found, ask, path), redirect_stdout(sys.stderr):
+        with noted_sites(), _our_python(), _answered(found, ask, path), redirect_stdout(sys.stderr):
             sys.argv = [str(path), *arguments]
             sys.path.insert(0, str(path.parent))
             runpy.run_path(str(path), run_name="__main__")
@@ -128,6 +128,19 @@ def run_dry(path: Path, ask: Callable[[WouldStart], None], arguments: Sequence[s
         sys.argv, sys.path[:] = before, paths
         _dry.reset(looking)
     return found
+
+
+@contextmanager
+def _our_python() -> Iterator[None]:
+    """Batch reads run functions of the job's by the Python of this program where nobody named another."""
+    if "PYSPARK_PYTHON" in os.environ:
+        yield
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    try:
+        yield
+    finally:
+        os.environ.pop("PYSPARK_PYTHON", None)
 
 
 def _failed(path: Path, error: Exception) -> UsageError:

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.spark.frames.catalyst import Node, children, conjuncts, delay_of, items, kind, number_of, output
+from penstock.spark.frames.catalyst import Node, children, conjuncts, items, kind, number_of, output
 from penstock.spark.frames.expression_texts import parts
+from penstock.spark.frames.given_clocks import given_clocks
 
 PASSES = "passes"
 """The name of the flag, if no column has it."""
@@ -37,7 +38,7 @@ _KEEPS_ROWS = (
 
 def hidden_clock(leaf: Node) -> Node | None:
     """The watermark of a leaf that saw rows which the leaf does not give; None if there is none."""
-    if all(delay_of(attribute) is None for attribute in output(leaf)):
+    if not given_clocks(leaf):
         return None
     node, above = leaf, []
     while kind(node) != "EventTimeWatermark":

@@ -54,7 +54,7 @@ from penstock.spark.frames.heartbeats import PASSES, hidden_clock
 from penstock.spark.frames.kept_state import holds_state, is_own_state, keeps_state
 from penstock.spark.frames.leaves import is_left_to_spark, unites_clocks
 from penstock.spark.frames.promised_plans import PromisedPlan, is_same
-from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of
+from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of, columns_of
 from penstock.spark.frames.source_names import name_of, name_of_table
 from penstock.spark.frames.struct_fields import StructFields
 from penstock.spark.frames.tables_below import with_table_below
@@ -68,6 +68,7 @@ from penstock.spark.frames.unread_nodes import (
 )
 from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
 from penstock.spark.frames.window_groups import time_window
+from penstock.spark.frames.window_times import with_window_times
 from penstock.spark.frames.windowed_leaves import LeafWindow, calls, near, windows_of, with_starts, with_times
 from penstock.spark.frames.worked_out import WorkedOut, with_clock
 
@@ -279,7 +280,7 @@ class PlanReader:
             found = windows_of(plan, self.texts)
             plan = with_starts(plan, self.catalyst, found)
             self.windows |= found
-        columns = tuple(map(column_of, output(plan)))
+        columns = columns_of(plan)
         ordered = {fold(p.ordered) for one in promised for p in one.promises if p.ordered is not None}
         clocks = frozenset(c.number for c in columns if c.delay is not None or fold(c.name) in ordered)
         if clocks:
@@ -296,8 +297,10 @@ class PlanReader:
         return JobFilter(replace(leaf, columns=(*columns, flag)), (JobExpression.of(flag),))
 
     def _project(self, node: Node) -> JobRelation:
-        outputs = tuple((column_of(one), self._needed(one, node)) for one in items(node.projectList()))
-        return projected(self._relation(node.child()), outputs, self.known)
+        shown = items(node.projectList())
+        below, times = with_window_times(self._relation(node.child()), shown)
+        outputs = ((column_of(one), times.get(number_of(one)) or self._needed(one, node)) for one in shown)
+        return projected(below, tuple(outputs), self.known)
 
     def _join(self, node: Node) -> JobRelation:
         written = str(node.joinType().sql())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.frames.job_relations import JobColumn, JobRelation
 from penstock.frames.job_script import JobPromise
 from penstock.spark.frames.call_sites import site_of
 from penstock.spark.frames.catalyst import Node, children, delay_of, items, kind, number_of, output, place_of
+from penstock.spark.frames.given_clocks import given_clocks
 from penstock.spark.frames.kept_state import is_own_state, keeps_state
 from penstock.spark.frames.unread_nodes import words_of
 
@@ -76,3 +77,9 @@ def _places(node: Node) -> list[str]:
 def column_of(attribute: Node) -> JobColumn:
     """An attribute as a column of the job."""
     return JobColumn(number_of(attribute), str(attribute.name()), str(attribute.dataType().sql()), delay_of(attribute))
+
+
+def columns_of(leaf: Node) -> tuple[JobColumn, ...]:
+    """The columns of a leaf; of those that Spark notes a watermark with, its clock alone has one."""
+    own = given_clocks(leaf)
+    return tuple(replace(one, delay=own.get(one.number)) for one in map(column_of, output(leaf)))

@@ -77,8 +77,8 @@ def unread_expression_hint(expression: Node) -> str:
     """What to do about an expression that has no text."""
     if kind(expression) == "Alias" and str(expression.name()).startswith("window_time("):
         return (
-            "windows of windows are not read: group by the longer window at once, or write the shorter ones in a "
-            "query of their own and let this job read that"
+            "windows of windows are read above the groups that the shorter ones are of, and not above a union: take "
+            "window_time of each before they are united"
         )
     return "work it out before the streams meet, or on top of the answer"
 

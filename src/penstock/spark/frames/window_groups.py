@@ -41,7 +41,7 @@ def time_window(plan: Node, texts: ExpressionTexts) -> GroupedWindow | None:
         attribute = items(over.output())[0]
         below = over.child()
     elif kind(over) == "Project":
-        aliases = [one for one in items(over.projectList()) if kind(one) == "Alias" and _is_marked(one)]
+        aliases = [one for one in items(over.projectList()) if kind(one) == "Alias" and is_marked(one)]
         if len(aliases) != 1:
             return None
         structs, attribute, below = [aliases[0].child()], aliases[0], over.child()
@@ -49,7 +49,7 @@ def time_window(plan: Node, texts: ExpressionTexts) -> GroupedWindow | None:
             filters, below = texts.conjuncts(below.condition()), below.child()
     else:
         return None
-    if not _is_marked(attribute):
+    if not is_marked(attribute):
         return None
     return _read(structs, attribute, below, filters, texts)
 
@@ -71,7 +71,8 @@ def _read(
     return None
 
 
-def _is_marked(attribute: Node) -> bool:
+def is_marked(attribute: Node) -> bool:
+    """Whether Spark notes of a column that it is a window of time."""
     return any(attribute.metadata().contains(marker) for marker in _MARKERS)
 
 
@@ -133,7 +134,7 @@ def _taken_apart(call: str, times: list[Node], texts: ExpressionTexts) -> tuple[
         if kind(over) == "Expand":
             return [items(one)[0] for one in items(over.projections())], filters
         if kind(over) == "Project":
-            marked = [one for one in items(over.projectList()) if kind(one) == "Alias" and _is_marked(one)]
+            marked = [one for one in items(over.projectList()) if kind(one) == "Alias" and is_marked(one)]
             structs = [one.child() for one in marked if kind(one.child()) != "AttributeReference"]
             if structs and not filters and kind(over.child()) == "Filter":
                 filters = texts.conjuncts(over.child().condition())

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from penstock.frames.clock_columns import ClockColumns
 from penstock.frames.job_relations import JobExpression
-from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output
+from penstock.spark.frames.catalyst import Catalyst, Node, children, items, kind, number_of, output
 from penstock.spark.frames.expression_texts import ExpressionTexts, parts
+from penstock.spark.frames.given_clocks import given_clocks
 
 _COLUMN = "AttributeReference"
 _PASSED_THROUGH = (
@@ -105,7 +106,7 @@ def _made(plan: Node) -> dict[int, Node]:
 
 def with_clock(plan: Node, catalyst: Catalyst) -> Node:
     """The leaf with the column that has a watermark, where it gives none but what is worked out of it."""
-    if any(delay_of(attribute) is not None for attribute in output(plan)):
+    if given_clocks(plan):
         return plan
     mark = plan
     while kind(mark) != "EventTimeWatermark":

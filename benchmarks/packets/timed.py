@@ -33,7 +33,7 @@ class RowCounter:
     schema: Any
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """For mapInArrow: (path, time) in."""
+        """For mapInArrow: (path, time, URL) in."""
         tables = [table for _, table in named_pieces(batches, self.schema)]
         yield pa.record_batch([pa.array([sum(table.num_rows for table in tables)], pa.int64())], names=["rows"])
 

@@ -92,7 +92,8 @@ def test_a_folder_with_the_characters_of_a_pattern_is_that_folder(tmp_path: Path
         """
         CREATE STREAM s (k BIGINT, n BIGINT, ORDERED BY k WITHIN 9 ROWS, CHECK (n > 0))
           USING parquet OPTIONS (path '{data}/s', maxFilesPerTrigger '1');
-        CREATE STREAM t (k BIGINT, m BIGINT, ON MALFORMED QUARANTINE INTO odd) USING json OPTIONS (path '{data}/t');
+        CREATE STREAM t (k BIGINT, m BIGINT, ON MALFORMED QUARANTINE INTO odd) USING json
+          OPTIONS (path '{data}/t', maxFilesPerTrigger '1');
         CREATE SINK out USING json OPTIONS (path '{out}/answer');
         CREATE SINK odd USING parquet OPTIONS (path '{out}/odd');
         INSERT INTO out SELECT s.n, t.m FROM s, t WHERE s.k = t.k;

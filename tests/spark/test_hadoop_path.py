@@ -18,6 +18,7 @@ from penstock.spark import run_lock
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.hadoop_path import HadoopPath, hadoop_settings, place_of, replace_text, worker_folder
 from penstock.spark.run_lock import RunLock
+from penstock.spark.worker_files import path_written
 from tests.spark.conftest import Bench
 from tests.spark.oracle import bag, written
 from tests.spark.test_run import JOIN, KN, PLAIN, STREAMS, expected, is_clean, rows
@@ -204,3 +205,22 @@ def test_an_archive_on_another_file_system_gives_what_the_budget_lost(
     other = bench.run(script, checkpoint="another")
     assert is_clean(other, 1), other.err
     assert not Path("viewfs:").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("/tmp/a#1?b%20c", "/tmp/a#1?b%20c"),
+        ("file:/tmp/a#1?b%20c", "/tmp/a#1?b%20c"),
+        ("file:///tmp/a#1", "/tmp/a#1"),
+        ("s3a://bucket/a#1/b", "/a#1/b"),
+        ("data/a#1", "data/a#1"),
+    ],
+)
+def test_a_path_is_taken_as_it_is_written(spark: SparkSession, name: str, path: str) -> None:
+    """As Hadoop takes it: two checkpoints `file:///ck#1` and `file:///ck#2` were one."""
+    assert path_written(name) == path
+    made = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
+    assert made.toUri().getPath() == path
+    if name.startswith("file:"):
+        assert place_of(spark, name) == Path(path)

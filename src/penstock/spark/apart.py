@@ -22,6 +22,7 @@ from penstock.spark.archive_files import archive_of
 from penstock.spark.file_order import is_pattern, path_of
 from penstock.spark.option_values import option_values
 from penstock.spark.sinks import FILES
+from penstock.spark.worker_files import path_written
 
 Parts = tuple[str, tuple[str, ...]]
 """A folder: its file system, and the names on the way to it; those of a source may be patterns."""
@@ -76,8 +77,8 @@ def _is_recursive(storage: Storage) -> bool:
 def _parts(path: str) -> Parts:
     parsed = urlparse(path)
     if parsed.scheme in ("", "file"):
-        return "file", _names(os.path.realpath(parsed.path if parsed.scheme else path))
-    return f"{parsed.scheme}://{parsed.netloc}", _names(parsed.path)
+        return "file", _names(os.path.realpath(path_written(path)))
+    return f"{parsed.scheme}://{parsed.netloc}", _names(path_written(path))
 
 
 def _pattern(path: str) -> Parts:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from penstock.errors import DataError
 from penstock.plan.plan import Plan
 from penstock.runtime.budget.archive import Archived
-from penstock.spark.worker_files import WorkerFolder
+from penstock.spark.worker_files import WorkerFolder, path_written
 
 _COUNTS = "counts.json"
 _SUFFIX = ".zip"
@@ -29,10 +29,9 @@ def archive_of(plan: Plan) -> str | None:
     """The place of the query's archive, a path or a URI; a relative path is against the driver's working directory."""
     if plan.evict is None or plan.evict.archive is None:
         return None
-    parsed = urlparse(plan.evict.archive)
-    if parsed.scheme not in ("", "file"):
+    if urlparse(plan.evict.archive).scheme not in ("", "file"):
         return plan.evict.archive
-    return str(Path(parsed.path if parsed.scheme else plan.evict.archive).absolute())
+    return str(Path(path_written(plan.evict.archive)).absolute())
 
 
 def cell_name(cell: int) -> str:

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from penstock.model.stream import Stream
 from penstock.spark.declared_columns import is_told_by_rows, require_columns
-from penstock.spark.file_heads import says_its_columns
+from penstock.spark.file_heads import as_url, says_its_columns
 from penstock.spark.file_order import is_local, local_folder
 from penstock.spark.file_questions import asked_of_files
 from penstock.spark.hadoop_path import AnyPath
@@ -55,7 +55,7 @@ class BatchFiles:
             if is_unseen and (question := asked_of_files(stream)) is not None:
                 for file in files:
                     if _is_of(file, stream):
-                        question(str(file))
+                        question(as_url(str(file)))
         waiting = [stream for stream in self._empty if not any(_is_of(file, stream) for file in files)]
         for stream in self._empty:
             if stream not in waiting:

@@ -22,7 +22,7 @@ from penstock.errors import DataError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
-from penstock.spark.file_heads import folder_columns, require_as, told_by_file
+from penstock.spark.file_heads import as_url, folder_columns, require_as, told_by_file
 from penstock.spark.file_order import escaped, listed_files, options_for_spark
 from penstock.spark.malformed import own_record
 from penstock.spark.option_values import option_values
@@ -59,7 +59,7 @@ def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream"
             if (told := _columns_of_file(spark, stream, path)) is not None:
                 _require(what, stream, wanted, told, path)
         for path in files if all_as is not None else ():
-            require_as(path, all_as, stream.storage)
+            require_as(as_url(path), all_as, stream.storage)
         return
     options = {name.lower(): value for name, value in option_values(stream.storage)}
     batch = files[: int(limit)] if (limit := options.get("maxfilespertrigger", "")).isdigit() else files
@@ -97,10 +97,10 @@ def _columns_of_file(spark: SparkSession, stream: Stream, path: str) -> frozense
     Of Avro Spark is asked: an option of its reader may say other columns than the file.
     """
     assert stream.storage is not None
-    told = None if stream.storage.format.lower() == "avro" else told_by_file(path)
+    told = None if stream.storage.format.lower() == "avro" else told_by_file(as_url(path))
     if told is None:
         return _columns(spark, stream, [path])
-    return frozenset(field.name.casefold() for field in told.fields) | folder_columns(path, stream.storage)
+    return frozenset(field.name.casefold() for field in told.fields) | folder_columns(as_url(path), stream.storage)
 
 
 def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset[str] | None:
@@ -116,7 +116,7 @@ def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset
     except SPARK_ERRORS:
         return None  # A file that cannot be read is named, with the cause, by whoever reads it.
     spelt = _spelling(stream.storage.format.lower())
-    folders = frozenset[str]().union(*(folder_columns(path, stream.storage) for path in files))
+    folders = frozenset[str]().union(*(folder_columns(as_url(path), stream.storage) for path in files))
     of_folders = {spelt(c.name) for c in stream.carried if c.name.casefold() in folders}
     return frozenset(map(spelt, found)) | of_folders
 

@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlparse
+from urllib.parse import quote, unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +32,7 @@ from penstock.model.stream import Storage, Stream
 from penstock.spark.file_order import is_local
 from penstock.spark.file_schemas import FileSchema, columns_lacking, schema_of, types_changed
 from penstock.spark.option_values import option_values
+from penstock.spark.worker_files import path_written
 
 HEAD = "__ps_head"
 """The name of a file, in its first row or in every one; NULL in others."""
@@ -108,6 +109,11 @@ class LookedAt:
             yield rows
 
 
+def as_url(path: str) -> str:
+    """The name of a file that was listed, as Spark writes those that it reads."""
+    return quote(path, safe="/:", errors="surrogateescape")
+
+
 def told_by_file(path: str) -> FileSchema | None:
     """What a file says of itself; None of one that is not on a local disk, or that only Spark can read."""
     parsed = urlparse(path)
@@ -125,8 +131,7 @@ def folder_columns(path: str, storage: Storage) -> frozenset[str]:
     given = {name.lower(): value for name, value in option_values(storage)}
     if given.get("recursivefilelookup", "").lower() == "true":
         return frozenset()
-    read = urlparse(given.get("basepath", given.get("path", "")))
-    above = os.path.abspath(unquote(read.path) if read.scheme else given.get("basepath", given.get("path", "")))
+    above = os.path.abspath(path_written(given.get("basepath", given.get("path", ""))))
     inside = unquote(urlparse(path).path).split("/")[len(above.rstrip("/").split("/")) : -1]
     return frozenset(part.partition("=")[0].casefold() for part in inside if "=" in part)
 

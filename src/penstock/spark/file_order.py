@@ -13,15 +13,19 @@ Other file systems list by name.
 from __future__ import annotations
 
 import os
+from functools import reduce
+from operator import or_
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlparse
 
-from pyspark.sql import Column
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.model.stream import Storage, Stream
 from penstock.spark.option_values import option_values
 from penstock.spark.sinks import FILES
+from penstock.spark.worker_files import path_written
 
 _LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
 _PATTERN = frozenset("{}[]*?\\")
@@ -71,10 +75,9 @@ def local_folder(stream: Stream) -> Path | None:
     if stream.storage is None or stream.storage.format.lower() not in FILES:
         return None
     path = path_of(stream.storage)
-    parsed = urlparse(path)
-    if not path or parsed.scheme not in ("", "file") or is_pattern(path):
+    if not path or urlparse(path).scheme not in ("", "file") or is_pattern(path):
         return None
-    return Path(path.removeprefix("file://").removeprefix("file:") if parsed.scheme else path)
+    return Path(path_written(path))
 
 
 def is_local(stream: Stream) -> bool:
@@ -124,26 +127,58 @@ def unheld(stream: Stream) -> str | None:
     )
 
 
-def is_deeper(stream: Stream) -> Column:
-    """Whether the file of a row lies in a folder within that of the stream: what stands before its name is longer.
+def those_in_order(spark: SparkSession, stream: Stream, rows: DataFrame) -> DataFrame:
+    """What is read by `pattern_of` a stream, without what lies in folders within its own, as of a plain folder.
 
-    It is asked of every row, so lengths are compared first, which are known.
+    But in folders named `column=value` Spark would see parts of it. By the pattern such a file has no value of that
+    column, and left out it would count as read for ever: that it came is told, and ends the query.
     """
-    folder = local_folder(stream)
-    assert folder is not None
-    inside = os.path.abspath(folder).rstrip("/")
+    within = f"{_as_spark_names(spark, _options(stream)['path'])}/"
+    path, name = F.col("_metadata.file_path"), F.col("_metadata.file_name")
+    # It is asked of every row, so what is known is compared first; a path is searched where that leaves a doubt.
+    is_plain = path.endswith(name) & (F.octet_length(path) - F.octet_length(name) <= len(within.encode()))
+    is_deeper = path.startswith(within) & (F.locate("/", path, len(within) + 1) > 0)
+    between = F.substring(path, F.lit(len(within) + 1), F.length(path) - F.length(name) - len(within))
+    told = F.raise_error(F.concat(F.lit(f"stream {stream.name}: "), path, F.lit(_CAME_LATER))).cast("boolean")
+    return rows.where(is_plain | ~is_deeper | F.when(F.contains(between, F.lit("=")), told).otherwise(F.lit(False)))
+
+
+def each_once(stream: Stream, rows: DataFrame) -> DataFrame:
+    """The rows of the files of a stream; an error of a file whose rows Spark would give several times.
+
+    Where it reads the files of a batch, it puts all of them in the place of each whose path could be a pattern. (It
+    means to take paths as they are written.) So of several files none may have such a path.
+    """
+    if _options(stream).get("maxfilespertrigger", "").strip() == "1":
+        return rows
     path = F.col("_metadata.file_path")
-    before = F.octet_length(path) - F.octet_length(F.col("_metadata.file_name"))
-    deeper = F.lit(False)
-    for named in dict.fromkeys((inside, quote(inside, safe=_UNQUOTED))):
-        for scheme in ("file://", "file:"):
-            start = f"{scheme}{named}/"
-            deeper = deeper | ((before > len(start.encode())) & path.startswith(start))
-    return deeper
+    signs = [F.contains(path, F.lit(quote(sign, safe="*"))) for sign in sorted(_PATTERN)]
+    told = F.raise_error(F.concat(F.lit(f"stream {stream.name}: "), path, F.lit(_READ_TWICE))).cast("boolean")
+    # Asked of every row, and few paths have any of these two.
+    is_plain = ~F.contains(path, F.lit("%")) & ~F.contains(path, F.lit("*"))
+    return rows.where(is_plain | F.when(reduce(or_, signs), told).otherwise(F.lit(True)))
 
 
-_UNQUOTED = "/!$&'()*+,;=:@~"
-"""What a URL's path holds as it is."""
+_READ_TWICE = (
+    " has one of {}[]*?\\ in its path, and Spark would give the rows of its batch several times"
+    "\n  detail: among several files it takes such a path for a pattern"
+    "\n  hint: rename it, or read one file a batch: OPTIONS (…, maxFilesPerTrigger '1')\n"
+)
+_CAME_LATER = (
+    " lies in a folder that is a part of the data, and there was none when the query started"
+    "\n  detail: files of a plain folder are read in another way than those of folders named column=value"
+    "\n  hint: the same command goes on from there, and reads them\n"
+)
+
+
+def _as_spark_names(spark: SparkSession, path: str) -> str:
+    """A folder as it stands in `_metadata.file_path`: there from its root, and written as a URL."""
+    jvm: Any = spark.sparkContext._jvm
+    made = jvm.org.apache.hadoop.fs.Path
+    folder = made(path.rstrip("/") or "/")
+    whole = folder.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).makeQualified(folder)
+    # From its text anew, as Spark does: else it may have an empty host.
+    return str(made(whole.toString()).toUri().toString()).rstrip("/")
 
 
 def _is_cut(stream: Stream) -> bool:

@@ -23,7 +23,7 @@ from urllib.parse import urlparse
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import SparkSession
 
-from penstock.spark.worker_files import WorkerFolder
+from penstock.spark.worker_files import WorkerFolder, path_written
 
 _LOCAL = "file"
 _WAITING = ".waiting"
@@ -37,7 +37,7 @@ def place_of(spark: SparkSession, name: str) -> AnyPath:
     if is_plain and scheme == "":
         return Path(name)
     if is_plain and scheme == _LOCAL:
-        return Path(urlparse(name).path)
+        return Path(path_written(name))
     path = HadoopPath(spark, name)
     path.require_known()
     return path

@@ -30,11 +30,12 @@ from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime.input.wire_columns import value_columns
-from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
+from penstock.spark.file_order import each_once, options_for_spark, pattern_of, those_in_order
 from penstock.spark.option_values import option_values
 from penstock.spark.pack import PACKED, Packer, Place, portions
 from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle
+from penstock.spark.worker_files import path_written
 
 READER = "penstock.parquet"
 """Who decodes Parquet: `penstock`, where it can be, or `spark`, always."""
@@ -115,17 +116,19 @@ def is_on_local_disk(path: str, conf: Setting) -> bool:
 
 def _is_plain_folder(path: str, conf: Setting) -> bool:
     """Whether Spark reads that path from a local disk, and not from folders named `column=value`."""
-    is_split = "=" in path or next(Path(urlparse(path).path).glob("*=*/"), None) is not None
+    is_split = "=" in path or next(Path(path_written(path)).glob("*=*/"), None) is not None
     return is_on_local_disk(path, conf) and not is_split
 
 
 def file_names(spark: SparkSession, stream: Stream, in_order: bool) -> DataFrame:
-    """The files of the stream as they are read: name and time; `in_order` from batch to batch, where it can be had."""
+    """The files of the stream: path, time and URL; `in_order` from batch to batch, where that can be had."""
     assert stream.storage is not None
     reader = spark.readStream.format("binaryFile").schema(_FILES).options(**options_for_spark(stream.storage))
     pattern = pattern_of(stream) if in_order else None
-    files = reader.load() if pattern is None else reader.option("path", pattern).load().where(~is_deeper(stream))
-    return files.selectExpr("path", "unix_micros(modificationTime) AS time")
+    files = reader.load() if pattern is None else those_in_order(spark, stream, reader.option("path", pattern).load())
+    files = each_once(stream, files)
+    # What orders files of one time is what orders those that Spark reads, and cuts into batches: the path as a URL.
+    return files.selectExpr("path", "unix_micros(modificationTime) AS time", "_metadata.file_path AS url")
 
 
 def packed_files(spark: SparkSession, stream: Stream, packer: Packer) -> DataFrame:
@@ -142,7 +145,7 @@ class FilePacker:
     schema: Any
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """For mapInArrow: (path, time) in."""
+        """For mapInArrow: (path, time, URL) in."""
         settle("pack")
         yield from self.packer.packed(self._pieces(batches))
 
@@ -151,8 +154,8 @@ class FilePacker:
         task = context.partitionId() if context is not None else 0
         pieces = named_pieces(batches, self.schema)
         if self.packer.ordered:
-            for (time, path, block), table in pieces:
-                yield (time, path, block, task, 0), table
+            for (time, url, block), table in pieces:
+                yield (time, url, block, task, 0), table
         else:
             batches_read = (batch for _, table in pieces for batch in table.to_batches())
             for number, table in enumerate(portions(batches_read)):
@@ -160,11 +163,11 @@ class FilePacker:
 
 
 def named_pieces(batches: Iterable[Any], schema: Any) -> Iterator[tuple[tuple[int, str, int], Any]]:
-    """The pieces of files given by name, each with its time, path and block."""
+    """The pieces of files given by path, time and URL, each with its time, URL and block."""
     for batch in batches:
-        for path, time in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        for path, time, url in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             for block, table in enumerate(read_pieces(path, schema)):
-                yield (time, path, block), table
+                yield (time, url, block), table
 
 
 def read_pieces(path: str, schema: Any) -> Iterator[Any]:

@@ -15,8 +15,10 @@ from penstock.model.formats import VIEW
 from penstock.model.names import quoted
 from penstock.model.stream import Column, Storage, Stream
 from penstock.model.types import DataType, Kind
+from penstock.spark.connectors import require_connector
 from penstock.spark.declared_columns import first_files, require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
+from penstock.spark.file_heads import as_url
 from penstock.spark.json_lines import asked_of_json
 from penstock.spark.malformed import judged
 from penstock.spark.readers import declared_in_files, reader_of
@@ -31,10 +33,11 @@ def read_table(spark: SparkSession, name: str, columns: tuple[tuple[str, str], .
     table = Stream(name, typed, storage=storage)
     is_view = storage.format.lower() == VIEW
     if not is_view:
+        require_connector(spark, f"table {name}", storage.format)
         require_columns(spark, table, what="table", all_as=declared_in_files(table))
         if (question := asked_of_json(storage)) is not None:
             for path in first_files(spark, table):
-                question(path)
+                question(as_url(path))
     try:
         frame = spark.table(dict(storage.options).get("name", name)) if is_view else reader_of(spark.read, table).load()
     except SPARK_ERRORS as error:

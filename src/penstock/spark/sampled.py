@@ -24,7 +24,7 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Chunk
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
-from penstock.spark.file_order import listed_files
+from penstock.spark.file_order import escaped, listed_files
 from penstock.spark.option_values import option_values
 from penstock.spark.pack import passes
 from penstock.spark.parquet_files import read_pieces, reads_files, schema_read
@@ -94,7 +94,7 @@ def _reader(spark: SparkSession, stream: Stream, path: str | None = None) -> Dat
     columns = ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)
     options = dict(option_values(stream.storage))
     if path is not None:
-        options = {name: value for name, value in options.items() if name.lower() != "path"} | {"path": path}
+        options = {name: value for name, value in options.items() if name.lower() != "path"} | {"path": escaped(path)}
     return spark.read.format(stream.storage.format).schema(columns).options(**options)
 
 

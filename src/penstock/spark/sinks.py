@@ -17,6 +17,7 @@ from penstock.errors import DataError, NotSupportedYet, UsageError
 from penstock.model.stream import Sink
 from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.option_values import option_values
+from penstock.spark.worker_files import path_written
 
 FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
 """Formats whose sinks are folders."""
@@ -31,10 +32,7 @@ def folder_of(sink: Sink) -> Path | None:
     options = {name.lower(): value for name, value in option_values(sink.storage)}
     if not options.get("path"):
         raise UsageError(f"sink {sink.name} has no path", hint=f"USING {sink.storage.format} OPTIONS (path '…')")
-    parsed = urlparse(options["path"])
-    if parsed.scheme == "file":
-        return Path(parsed.path)  # Hadoop takes a path as it is written: %20 is no space.
-    return None if parsed.scheme else Path(options["path"])
+    return Path(path_written(options["path"])) if urlparse(options["path"]).scheme in ("", "file") else None
 
 
 _ALWAYS_WRITTEN = frozenset({"kafka", "noop", "console", "memory"})

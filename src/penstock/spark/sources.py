@@ -27,12 +27,13 @@ from penstock.spark.connectors import require_connector
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.file_heads import HEAD, OUTSIDE
-from penstock.spark.file_order import is_deeper, pattern_of
+from penstock.spark.file_order import each_once, pattern_of, those_in_order
 from penstock.spark.kafka import rows_of_records
 from penstock.spark.malformed import KEPT
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
 from penstock.spark.readers import read_error, reader_of
+from penstock.spark.sinks import FILES
 from penstock.spark.table_joins import Filters, all_of, as_query_reads
 from penstock.spark.types import carried, spark_type
 
@@ -51,9 +52,9 @@ def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFram
             return rows_of_records(reader_of(spark.readStream, stream).load(), stream)
         reader = reader_of(spark.readStream, stream)
         pattern = pattern_of(stream) if in_order else None
-        if pattern is None:
-            return reader.load()
-        return reader.option("path", pattern).load().where(~is_deeper(stream))
+        if pattern is not None:
+            return each_once(stream, those_in_order(spark, stream, reader.option("path", pattern).load()))
+        return each_once(stream, reader.load()) if stream.storage.format.lower() in FILES else reader.load()
     except SPARK_ERRORS as error:
         raise read_error(stream, error) from error
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 from xml.sax.saxutils import escape
 
 import pyarrow as pa
@@ -27,6 +28,12 @@ _SHELL = "org.apache.hadoop.fs.FsShell"
 _PATIENCE = 600
 MAKE_ROOM = "make room or give the right to write, and run again: it goes on where it was"
 """What to do where nothing can be written."""
+
+
+def path_written(name: str) -> str:
+    """The path in a name or a URI of a file, as it is written: to Hadoop `?`, `#` and `%20` are no signs of a URI."""
+    rest = name.partition(":")[2] if urlparse(name).scheme else name
+    return f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") and rest != name else rest
 
 
 @dataclass(frozen=True)

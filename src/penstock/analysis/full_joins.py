@@ -1,7 +1,8 @@
 """A FULL JOIN above another that compares a column of both sides of it, as USING and NATURAL do.
 
-`a FULL JOIN b USING (k, ts) FULL JOIN c USING (k, ts)` compares `coalesce(a.ts, b.ts) = c.ts`. Of such a value no clock
-is known, so nothing closes: the query is undecided, and the user is told what asks the same and is bounded.
+`a FULL JOIN b USING (k, ts) FULL JOIN c USING (k, ts)` compares `coalesce(a.ts, b.ts) = c.ts`. Binding makes the first
+join a block, in which that is a column with a clock; where it cannot, for `[RANGE d]` or `[ROWS n]` hold over the whole
+query, the value has none, and nothing closes: the query is undecided, and the user is told what to write instead.
 """
 
 from __future__ import annotations

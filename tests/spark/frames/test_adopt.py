@@ -327,7 +327,7 @@ def test_what_is_no_dataframe_is_named() -> None:
     with pytest.raises(UsageError, match="a DataFrame is wanted, and this is of type int"):
         penstock.adopt(7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"of type pandas\.DataFrame"):
-        penstock.adopt(pd.DataFrame())  # type: ignore[arg-type]
+        penstock.adopt(pd.DataFrame())
     with pytest.raises(UsageError, match="not complete"):
         penstock.adopt(7, mode="complete")  # type: ignore[arg-type]
 

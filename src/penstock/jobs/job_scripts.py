@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from penstock import compile as scripts
 from penstock.analysis.answer_lag import answer_lag
+from penstock.analysis.check import check_query
+from penstock.analysis.finding import each_block
 from penstock.errors import NotSupportedYet, PenstockError, ScriptErrors, UsageError
 from penstock.explain.pyspark_code import script_code
 from penstock.frames.job_hints import NO_HINTS, JobHints
@@ -125,7 +127,8 @@ def obstacles(read: ReadFrame, query: Query, mode: str | None) -> Iterator[Penst
 
 def mode_obstacle(query: Query, mode: str) -> UsageError | None:
     """What is said where Spark gives other rows of a group in that mode than Penstock does."""
-    once = emits_once(query)
+    # What closes groups of groups is promised of the answer below, which follows as the query is checked.
+    once = query.is_grouped and emits_once(each_block(query, check_query(query))[-1][0])
     if query.is_grouped and mode == "append" and not once:
         return UsageError(
             "the groups of this query change, and no watermark closes them, so they cannot be appended",

@@ -61,6 +61,12 @@ JOBS: dict[str, Job] = {
     "sliding": lambda s: s.a.groupBy(F.window("ats", "4 seconds", "2 seconds", "1 second"), "ak").agg(
         F.sum("an").alias("s"), F.max("an"), F.avg("an")
     ),
+    "sliding windows as a column": lambda s: (
+        s.a.withColumn("w", F.window("ats", "4 seconds", "2 seconds")).groupBy("w", "ak").agg(F.count("*"), F.max("an"))
+    ),
+    "sliding windows in SQL below groups": lambda s: (
+        s.a.select("*", F.window("ats", "4 seconds", "2 seconds")).alias("x").groupBy("window").agg(F.sum("an"))
+    ),
     "odd slide": lambda s: s.a.groupBy(F.window("ats", "4 seconds", "3 seconds")).count(),
     "dedup": lambda s: s.a.dropDuplicates(["ak", "ats"]).drop("an").join(s.b, F.expr(NEAR)),
     "dedup within": lambda s: s.a.select("ak", "ats").dropDuplicatesWithinWatermark().join(s.b, F.expr(NEAR)),
@@ -90,6 +96,18 @@ JOBS: dict[str, Job] = {
         .select("ak", "n", F.window_time("w").alias("t"))
         .groupBy(F.window("t", "6 seconds", "3 seconds"), "ak")
         .agg(F.sum("n"), F.max("t"))
+    ),
+    "groups by the window of groups": lambda s: (
+        s.a.groupBy(F.window("ats", "4 seconds"), "ak", "an")
+        .count()
+        .groupBy("window", "ak")
+        .agg(F.count("*"), F.max("count"))
+    ),
+    "groups by the time of a window": lambda s: (
+        s.a.groupBy(F.window("ats", "2 seconds"), "ak")
+        .count()
+        .groupBy(F.window_time("window").alias("t"))
+        .agg(F.sum("count"))
     ),
     "windows of sessions": lambda s: (
         s.a.groupBy(F.session_window("ats", "1 second"), "ak")
@@ -309,7 +327,7 @@ def test_what_is_no_dataframe_is_named() -> None:
     with pytest.raises(UsageError, match="a DataFrame is wanted, and this is of type int"):
         penstock.adopt(7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"of type pandas\.DataFrame"):
-        penstock.adopt(pd.DataFrame())  # type: ignore[arg-type]
+        penstock.adopt(pd.DataFrame())
     with pytest.raises(UsageError, match="not complete"):
         penstock.adopt(7, mode="complete")  # type: ignore[arg-type]
 
@@ -350,7 +368,13 @@ def test_inputs_run_the_python_of_the_program_in_the_first_query_of_a_session(
 def test_the_last_moment_of_a_window_is_worked_out_with_its_groups(s: Streams) -> None:
     text = to_sql(JOBS["windows of windows"](s))
     assert "(window(a.ats, '2 seconds').end - INTERVAL 1 MICROSECOND) AS window_time" in text
-    for name in ("windows of windows", "sliding windows of sliding windows of a join", "windows of sessions"):
+    for name in (
+        "windows of windows",
+        "sliding windows of sliding windows of a join",
+        "windows of sessions",
+        "groups by the window of groups",
+        "groups by the time of a window",
+    ):
         frame = JOBS[name](s)
         assert penstock.check(frame).verdict == "bounded", name
         assert penstock.adopt(frame).dtypes == frame.dtypes
@@ -366,6 +390,18 @@ def test_the_time_of_a_window_below_a_join_has_not_the_delay_of_its_clock(s: Str
     assert penstock.check(joined).verdict == "undecided"
     bounded = timed.drop("ats").withColumnRenamed("t", "u").join(s.b, F.expr("ak = bk AND bts = u"))
     assert "ORDERED BY u " not in to_sql(bounded)
+
+
+def test_rows_of_overlapping_windows_that_are_no_key_stay_as_many_as_they_are(s: Streams) -> None:
+    twice_each = s.a.withColumn("w", F.window("ats", "4 seconds", "2 seconds"))
+    assert "window(" in to_sql(twice_each.groupBy("w").count())
+    for frame in (
+        twice_each.groupBy("ak").count(),
+        twice_each.withColumn("n", F.col("an") + 1).groupBy("w", "n").count(),
+        twice_each.withColumn("v", F.col("w")).groupBy("w", "v").count(),
+        twice_each.withColumnRenamed("ak", "bk").groupBy("w", "bk").count(),
+    ):
+        assert "window(" not in to_sql(frame)
 
 
 def test_groups_in_update_mode(s: Streams) -> None:

@@ -67,7 +67,7 @@ from penstock.spark.frames.unread_nodes import (
     words_of,
 )
 from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
-from penstock.spark.frames.window_groups import time_window
+from penstock.spark.frames.window_groups import grouped_window
 from penstock.spark.frames.window_times import with_window_times
 from penstock.spark.frames.windowed_leaves import LeafWindow, calls, near, windows_of, with_starts, with_times
 from penstock.spark.frames.worked_out import WorkedOut, with_clock
@@ -348,7 +348,7 @@ class PlanReader:
 
     def _aggregate(self, node: Node) -> JobRelation:
         child = node.child()
-        found = time_window(child, self.texts)
+        found = grouped_window(node, self.texts)
         names: dict[int, str] = {}
         if found is not None:
             names, child, conditions = {found.number: found.text.text}, found.child, found.conditions

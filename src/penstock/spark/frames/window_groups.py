@@ -8,7 +8,7 @@ the one in the plan. What does not compare equal is not a window to us.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.frames.job_relations import JobExpression
 from penstock.spark.frames.catalyst import Node, children, items, kind, number_of
@@ -29,6 +29,48 @@ class GroupedWindow:
     """What it is worked out over."""
     conditions: tuple[JobExpression, ...]
     """What is asked of the rows besides."""
+
+
+def grouped_window(groups: Node, texts: ExpressionTexts) -> GroupedWindow | None:
+    """The window that rows are grouped by; None if they are by none, or by one that comes with its stream.
+
+    Overlapping windows may be a column before they are a key (`withColumn("w", window(…))`, `SELECT *, window(…)`).
+    What lies in between must pass columns on as they are: then nobody asks of rows in how many windows they stand.
+    """
+    plan = groups.child()
+    found = time_window(plan, texts)
+    named: dict[int, int] = {}
+    while found is None and kind(plan) in ("SubqueryAlias", "View", "Project"):
+        for one in items(plan.projectList()) if kind(plan) == "Project" else ():
+            below = one.child() if kind(one) == "Alias" else one
+            if kind(below) != "AttributeReference":
+                return None
+            if kind(one) == "Alias":
+                named[number_of(one)] = number_of(below)
+        (plan,) = children(plan)
+        if kind(plan.child() if kind(plan) == "Filter" else plan) == "Expand":
+            found = time_window(plan, texts)
+    if found is None or plan.equals(groups.child()):
+        return found
+    return _under_its_name(found, groups, named)
+
+
+def _under_its_name(window: GroupedWindow, groups: Node, named: dict[int, int]) -> GroupedWindow | None:
+    """The window as the groups know it; None where they read it under two names, or others under new ones."""
+
+    def origin(number: int) -> int:
+        return origin(named[number]) if number in named else number
+
+    read = {number_of(one) for one in items(groups.references().toSeq())}
+    names = [number for number in sorted(read) if origin(number) == window.number]
+    keys = {number_of(key) for key in items(groups.groupingExpressions()) if kind(key) == "AttributeReference"}
+    if (
+        len(names) != 1
+        or names[0] not in keys
+        or any(origin(number) != window.number for number in read & named.keys())
+    ):
+        return None
+    return replace(window, number=names[0])
 
 
 def time_window(plan: Node, texts: ExpressionTexts) -> GroupedWindow | None:

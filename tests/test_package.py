@@ -100,6 +100,8 @@ def test_the_installed_package_runs_every_command(tmp_path: Path, wheel: Path) -
     assert (tmp_path / "page.html").exists()
     assert "ORDERED BY" in made.penstock("profile", "script.sql")
     made.penstock("bench", "--help")
+    told = made.penstock("bench", "packets", code=2)
+    assert "the experiments come with the repository, and this is an installed package without them" in told
 
 
 @pytest.mark.thorough

@@ -46,6 +46,30 @@ def test_the_hint_is_true_of_a_registry_that_lacks_the_version_of_this_spark() -
     assert package_hint("parquet", "4.3.0") is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("jsn", "did you mean json?"),
+        ("parquett", "did you mean parquet?"),
+        ("org.nobody.Source", "if a package brings it: --conf spark.jars.packages=…"),
+    ],
+)
+def test_a_format_that_is_none_is_told_with_the_nearest(bench: Bench, kind: str, hint: str) -> None:
+    """Spark says `jsn.DefaultSource` of it."""
+    parquet = STREAM.replace("{format}", "parquet")
+    table = parquet + "CREATE TABLE d (k BIGINT, m BIGINT) USING {format} OPTIONS (path '{data}/d'); "
+    scripts = {
+        "stream s": STREAM + "SELECT k FROM s;",
+        "sink out": parquet + SINK + "SELECT k FROM s;",
+        "table d": table + "SELECT s.k, d.m FROM s JOIN d ON s.k = d.k;",
+    }
+    bench.write("s", rows(0, 6, keys=3), KN)
+    for what, script in scripts.items():
+        ran = bench.run(script.replace("{format}", kind))
+        assert ran.code == 2, what
+        assert f"error: {what}: Spark has no format {kind} here\n  hint: {hint}" in ran.err
+
+
 def test_a_function_of_python_is_no_format(bench: Bench) -> None:
     parquet = STREAM.replace("{format}", "parquet")
     ran = bench.run(parquet + SINK.replace("{format}", "foreachBatch") + "SELECT k FROM s;")

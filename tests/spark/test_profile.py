@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 import penstock
@@ -65,18 +67,21 @@ def _data(bench: Bench) -> None:
             bench.write(stream, part, SCHEMA)
 
 
-def test_what_the_data_keeps_is_proposed_largest_saving_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_data_keeps_is_proposed_largest_saving_first(
+    bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _data(bench)
     kept: list[Profile] = []
 
-    def remembering(script: Script, progress: Progress) -> Profile:
-        kept.append(profile_script(script, progress))
+    def remembering(script: Script, progress: Progress, settings: Mapping[str, str]) -> Profile:
+        kept.append(profile_script(script, progress, settings))
         return kept[-1]
 
     monkeypatch.setattr(run, "profile_script", remembering)
     script = bench.script(SCRIPT)
-    done = _profiled(str(script), "--json")
+    done = _profiled(str(script), "--json", "--conf", "spark.sql.shuffle.partitions=3")
     assert done.exit_code == 0, done.stderr
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
     found = json.loads(done.stdout)
     assert found["rows"] == {"orders": 360, "payments": 360}
     assert "measuring" in done.stderr

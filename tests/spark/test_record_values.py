@@ -77,6 +77,18 @@ def test_a_value_that_is_blank_is_malformed_and_one_that_is_not_there_is_none(sp
     assert [value for n, value in enumerate(values) if found[str(n)] is not None] == ["", " \n\t", "null", "[1]", "{"]
 
 
+@pytest.mark.parametrize("policy", ["QUARANTINE", "FAIL", "NULL"])
+def test_what_stands_behind_a_value_makes_it_malformed_under_every_policy(spark: SparkSession, policy: str) -> None:
+    """Spark's reader takes the first value, which goes on under NULL; but it is counted."""
+    of = stream("'value.format' 'json'", f"id BIGINT, item STRING, ON MALFORMED {policy}")
+    values = ['{"id": 9} trailing', '{"id": 9}{"id": 10}', '{"id": 9}}', '{"id": 9, "item": "}{"} ', '{"id": 9}']
+    fields = "value STRING, key STRING, topic STRING, partition INT, offset BIGINT"
+    records = spark.createDataFrame([(value, None, "orders", 0, n) for n, value in enumerate(values)], fields)
+    found = rows_of_records(records.withColumn("value", F.col("value").cast("binary")), of).orderBy(ORIGIN).collect()
+    assert [row[record_column(of)] for row in found] == [*values[:3], None, None]
+    assert policy != "NULL" or [row["id"] for row in found] == [9] * 5
+
+
 def random_values(seed: int, count: int) -> list[dict[str, Any]]:
     draw = Random(seed)
     items = [None, "", "a", "bücher", "x" * 200]

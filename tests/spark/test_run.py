@@ -214,10 +214,10 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
         ),
         (
             PLAIN.replace("USING parquet OPTIONS (path '{data}/t'", "USING nosuch OPTIONS (path '{data}/t'") + JOIN,
-            1,
-            "t",
+            2,
+            "stream t: Spark has no format nosuch here",
         ),
-        (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING nosuch") + JOIN, 1, "out"),
+        (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING nosuch") + JOIN, 2, "out: Spark has no format"),
         (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING delta OPTIONS (path 'x')") + JOIN, 2, "io.delta"),
         (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING foreachBatch") + JOIN, 2, "no format"),
         (PLAIN.replace("path '{out}'", "path '{out}', partitionBy 'm, day'") + JOIN, 2, "partitionBy names day"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.spark.conftest import Bench
 
@@ -73,6 +74,29 @@ def test_columns_a_wider_within_and_a_policy_are_taken_over(bench: Bench) -> Non
     ran = bench.run(script("s.n AS a, s.ts AS at, t.k + 1 AS more", 20, "RECOVER"))
     assert ran.code == 2
     assert "RECOVER needs rows that are thrown away without it" in ran.err
+
+
+@pytest.mark.thorough
+def test_rows_that_are_copied_are_not_kept_out_of_one_cell_alone(bench: Bench, spark: SparkSession) -> None:
+    """A match in one cell would put a row into quarantine there, and its copies would go on joining."""
+    made = """
+    CREATE STREAM s (k BIGINT, n BIGINT, ts BIGINT, EVENT TIME ts,
+      COOCCURS (k) AND t (k) WINDOW [-9, 9] ON VIOLATION {policy}) USING parquet OPTIONS (path '{data}/s');
+    CREATE STREAM t (k BIGINT, n BIGINT, ts BIGINT, EVENT TIME ts) USING parquet OPTIONS (path '{data}/t');
+    CREATE STREAM u (k BIGINT, n BIGINT, ts BIGINT, EVENT TIME ts) USING parquet OPTIONS (path '{data}/u');
+    CREATE SINK out USING json OPTIONS (path '{out}');
+    INSERT INTO out SELECT s.n FROM s, t, u WHERE s.k = t.k AND t.n = u.n;
+    """
+    write(bench, [(1, 1, 100)], [(1, 2, 100)])
+    bench.write("u", [{"k": 1, "n": 2, "ts": 100}], ROWS)
+    first = bench.run(made.replace("{policy}", "ADAPT"), conf={"penstock.cells": "4"})
+    spark.conf.unset("penstock.cells")
+    assert first.code == 0, first.err
+    kept = json.loads((bench.folder / "checkpoint" / "out" / "plan.json").read_text())
+    assert kept["cells"] == [2, 2], "the rows of s lie in two cells each"
+    ran = bench.run(made.replace("{policy}", "QUARANTINE"))
+    assert ran.code == 2
+    assert "its rows lie in several cells each, and a match would put them into quarantine in one" in ran.err
 
 
 @pytest.mark.thorough

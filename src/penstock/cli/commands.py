@@ -13,7 +13,7 @@ import sys
 from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -35,9 +35,6 @@ from penstock.cli.settings import in_seconds, settings_of, take_over
 from penstock.errors import UsageError
 from penstock.help_text import epilog
 
-if TYPE_CHECKING:
-    pass
-
 app = typer.Typer(
     name="penstock",
     help="Continuous multi-way joins on Spark, with their state bounded.",
@@ -51,6 +48,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 OwnFunctions = Annotated[
     list[str] | None, typer.Option("--function", metavar="NAME", help="A function that the session has of your own.")
 ]
+SparkSettings = Annotated[list[str] | None, typer.Option("--conf", metavar="k=v", help="A setting of Spark.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -296,8 +294,9 @@ def page(
 
 @app.command(epilog=epilog("profile"))
 @guarded
-def profile(file: ScriptFile, as_json: AsJson = False) -> int:
+def profile(file: ScriptFile, as_json: AsJson = False, conf: SparkSettings = None) -> int:
     """Which promises does the data keep? What would they save?"""
+    settings = settings_of(conf or [])
     script = load_quickly(file)
     from penstock.compile import require_tame  # noqa: PLC0415
 
@@ -307,7 +306,7 @@ def profile(file: ScriptFile, as_json: AsJson = False) -> int:
 
     progress = Progress(sys.stderr)
     try:
-        found = profile_script(script, progress)
+        found = profile_script(script, progress, settings)
     finally:
         progress.close()
     if as_json:
@@ -329,7 +328,7 @@ def state(
     checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="As `run --checkpoint` was given it.")],
     as_json: AsJson = False,
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=0, help="Show N rows of each stream.")] = 3,
-    conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark.")] = None,
+    conf: SparkSettings = None,
 ) -> int:
     """What does a checkpoint keep, by stream, and for whose sake?"""
     from penstock.explain.ink import Ink  # noqa: PLC0415
@@ -352,7 +351,7 @@ def state(
 def rescale(
     checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="As `run --checkpoint` was given it.")],
     cells: Annotated[int, typer.Option("--cells", metavar="N", min=1, help="The cells to deal the state to.")],
-    conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark.")] = None,
+    conf: SparkSettings = None,
 ) -> int:
     """Deal the state of stopped queries to another number of cells, exactly."""
     from penstock.spark.rescale import rescale as dealt  # noqa: PLC0415

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 REPLAYED_ROWS = 100_000
 """Rows, of all streams together, that the core is run over."""
 _FEW_VALUES = 1_000
+_PARTITIONS = "spark.sql.shuffle.partitions"
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _COMPILED = "spark.sql.codegen.wholeStage"
 _INTERPRETED_ROWS = 5_000_000
 """Up to so many rows Spark compiles no code of its own: dozens of small stages cost more to compile than to run."""
@@ -57,8 +60,8 @@ _NOT_COUNTED = (
 )
 
 
-def profile_script(script: Script, progress: Progress) -> Profile:
-    """Profile the data that a script names."""
+def profile_script(script: Script, progress: Progress, settings: Mapping[str, str] = NO_SETTINGS) -> Profile:
+    """Profile the data that a script names, by a Spark with these settings."""
     streams = streams_of(script)
     if not streams:
         raise UsageError(
@@ -69,8 +72,9 @@ def profile_script(script: Script, progress: Progress) -> Profile:
         require_readable(stream)
     quiet_errors()
     progress.say("starting Spark")
-    spark = start_session("penstock profile", {})
-    spark.conf.set("spark.sql.shuffle.partitions", str(max(2, spark.sparkContext.defaultParallelism)))
+    spark = start_session("penstock profile", settings)
+    if _PARTITIONS not in settings:
+        spark.conf.set(_PARTITIONS, str(max(2, spark.sparkContext.defaultParallelism)))
     try:
         found = profile_with(spark, script, progress)
     except SPARK_ERRORS as error:

@@ -18,7 +18,7 @@ from penstock.explain.changed_text import changes
 from penstock.plan.plan import Plan
 from penstock.plan.stateless import needs_no_state
 from penstock.runtime.exactness import Exactness
-from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.grid import Grid, copies_what_is_kept_out
 from penstock.runtime.input.split_keys import may_be_spread
 from penstock.runtime.takeover import obstacle
 from penstock.spark.cells import CELLS, key_of
@@ -191,9 +191,11 @@ class Checkpoint:
                 if before is not None and after is not None and (what := obstacle(before, after)) is not None:
                     return [what]
         for both in plans:
-            spread = {split.alias for split in self.cells()[both.cells.query].splits}
-            if not spread.issubset(may_be_spread(both.cells)):
+            grid = self.cells()[both.cells.query]
+            if not {split.alias for split in grid.splits}.issubset(may_be_spread(both.cells)):
                 return ["keys of it are split over cells, and the rows of the changed query must lie together"]
+            if copies_what_is_kept_out(both.cells, grid):
+                return ["its rows lie in several cells each, and a match would put them into quarantine in one"]
         if self.is_dealt_anew():
             return ["it has not run since it was last dealt anew: run it once as it was"]
         if (begun := self.batch_under_way) is not None:

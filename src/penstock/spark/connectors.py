@@ -1,11 +1,14 @@
-"""Formats that Spark knows only with a package of their own: one sentence says which, before anything starts."""
+"""Formats that Spark does not know here: one sentence says what brings them, or was meant, before anything starts."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
 
 from penstock.errors import UsageError
+from penstock.model.formats import meant
 from penstock.spark.failures import SPARK_ERRORS
 
 _OF_SPARK = {"kafka": "spark-sql-kafka-0-10_2.13", "avro": "spark-avro_2.13"}
@@ -15,6 +18,8 @@ _OF_OTHERS = {
     "iceberg": "org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13",
 }
 """What others bring, by format: their names say for which Spark, and their versions are their own."""
+_BY_NAME_ALONE = frozenset({"memory"})
+"""What Spark's writer of streams takes without looking for it."""
 _OFFLINE = "without a network, --conf spark.jars=FILE.jar,…"
 
 
@@ -44,14 +49,23 @@ def require_connector(spark: SparkSession, what: str, kind: str) -> None:
             f"{what}: USING foreachBatch is no format, but a call of a function of Python",
             hint="write to a sink that has a format; from Python: penstock.stream(…).writeStream.foreachBatch(…)",
         )
-    hint = package_hint(kind.lower(), pyspark.__version__)
-    if hint is None:
+    if kind.lower() in _BY_NAME_ALONE or _is_known(spark, kind):
         return
-    lookup = spark._jvm.org.apache.spark.sql.execution.datasources.DataSource  # type: ignore[union-attr]
+    if (hint := package_hint(kind.lower(), pyspark.__version__)) is not None:
+        raise UsageError(f"{what}: Spark has no format {kind} here, which a package of its own brings", hint=hint)
+    close = meant(kind)
+    raise UsageError(
+        f"{what}: Spark has no format {kind} here",
+        hint=f"did you mean {close}?" if close else f"if a package brings it: --conf spark.jars.packages=…; {_OFFLINE}",
+    )
+
+
+def _is_known(spark: SparkSession, kind: str) -> bool:
+    """Whether Spark finds a format: among its own, in a jar that it was given, or written in Python and registered."""
+    lookup: Any = spark._jvm.org.apache.spark.sql.execution.datasources.DataSource  # type: ignore[union-attr]
+    state: Any = spark._jsparkSession.sessionState()
     try:
-        lookup.lookupDataSource(kind, spark._jsparkSession.sessionState().conf())
+        lookup.lookupDataSource(kind, state.conf())
     except SPARK_ERRORS:
-        raise UsageError(
-            f"{what}: Spark has no format {kind} here, which a package of its own brings",
-            hint=hint,
-        ) from None
+        return bool(state.dataSourceManager().dataSourceExists(kind))
+    return True

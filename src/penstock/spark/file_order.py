@@ -8,6 +8,9 @@ read as the pattern of all that lies in it; what lies in folders within it is le
 It is not done for folders with folders in them (partitions, `recursiveFileLookup`), for patterns (those of files are
 in order as they are), nor for the folder of a sink of Spark's, which lists what it holds. There `unheld` says so.
 Other file systems list by name.
+
+Each file is to be read once as well: of a batch with several files, Spark gives all of them again for each whose path
+could be a pattern, and such a path is an error (`each_once`). Not looked at: DataFrames that somebody else reads.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ what Spark takes beside JSON by default (single quotes, infinities) is written a
 value reads, and something stands behind it. Lines that are no JSON are Spark's to judge (`malformed`).
 
 Not looked at: values that only an option makes readable (comments, names without quotes), files in another encoding
-than UTF-8 or compressed otherwise than by gzip, bzip2, zstd or deflate, files on other than local disks, and streams
-that say ON MALFORMED NULL: these take what Spark reads.
+than UTF-8 or compressed otherwise than by gzip, bzip2, zstd or deflate, files on other than local disks, and files of
+streams that say ON MALFORMED NULL: these take what Spark reads. (Of Kafka's records NULL takes it too, and counts it.)
 """
 
 from __future__ import annotations

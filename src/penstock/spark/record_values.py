@@ -24,10 +24,10 @@ from pyspark.sql.types import StructType
 from penstock.errors import DataError, UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.stream import Column as Declared
-from penstock.model.stream import MalformedPolicy, Storage, Stream
+from penstock.model.stream import Storage, Stream
 from penstock.spark.connectors import require_connector
 from penstock.spark.json_lines import is_one_value
-from penstock.spark.malformed import answer_to, reading_columns, reading_options, record_column
+from penstock.spark.malformed import reading_columns, reading_options, record_column
 from penstock.spark.option_values import option_values
 from penstock.spark.types import spark_type
 
@@ -63,8 +63,7 @@ def partly_read(stream: Stream) -> Column:
         return F.lit(None).cast("string")
     text = F.col("value").cast("string")
     is_blank = F.rlike(text, F.lit(r"^\s*$"))
-    takes_part = answer_to(stream).policy is MalformedPolicy.NULL
-    return F.when(is_blank if takes_part else is_blank | ~is_one_value(text, _reader_options(stream.storage)), text)
+    return F.when(is_blank | ~is_one_value(text, _reader_options(stream.storage)), text)
 
 
 def written_values(rows: DataFrame, storage: Storage, what: str) -> Column:

@@ -196,6 +196,11 @@ def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy:
     return best[1]
 
 
+def copies_what_is_kept_out(plan: Plan, grid: Grid) -> bool:
+    """Whether rows lie in several cells that a match may put into quarantine: it would keep them out of one."""
+    return any(grid.shares[axis] > 1 for axis in _quarantined_axes(plan))
+
+
 def _quarantined_axes(plan: Plan) -> set[int]:
     """The axes that a stream lacks whose rows QUARANTINE may keep out because of a match."""
     kept_out = {

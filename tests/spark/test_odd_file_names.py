@@ -179,6 +179,9 @@ def test_a_path_that_could_be_a_pattern_is_not_read_several_times(
     assert "in its path, and Spark would give the rows of its batch several times" in ran.err
     assert "error: stream s: file:" in ran.err
     assert not list(bench.folder.glob("out/*.parquet"))
+    again = bench.run(script.replace("{options}", ", maxFilesPerTrigger '1'"), conf={"penstock.parquet": reader})
+    assert again.code == 1
+    assert "must do batch 0 again, and Spark would give its rows several times" in again.err, "it keeps its files"
     alone = script.replace("{options}", ", maxFilesPerTrigger '1'").replace("{out}", "{out}/alone")
     one = bench.run(alone, checkpoint="another")
     assert one.code == 0, one.err

@@ -165,7 +165,7 @@ def each_once(stream: Stream, rows: DataFrame) -> DataFrame:
 _READ_TWICE = (
     " has one of {}[]*?\\ in its path, and Spark would give the rows of its batch several times"
     "\n  detail: among several files it takes such a path for a pattern"
-    "\n  hint: rename it, or read one file a batch: OPTIONS (…, maxFilesPerTrigger '1')\n"
+    "\n  hint: rename it, or read one file a batch (maxFilesPerTrigger '1'), and start anew with another --checkpoint\n"
 )
 _CAME_LATER = (
     " lies in a folder that is a part of the data, and there was none when the query started"

@@ -8,11 +8,12 @@ at. Files that vanish while a run goes on are asked for by `batch_files`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from penstock.errors import DataError
+from penstock.spark.file_order import is_pattern
 from penstock.spark.hadoop_path import AnyPath
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
@@ -31,8 +32,15 @@ def require_files(query: str, spark: AnyPath) -> None:
         return
     try:
         gone = [path for path in _files(spark, begun, done) if not path.exists()]
+        twice = list(_read_twice(_notes(spark, begun, done)))
     except UNREADABLE:
         return  # What is wrong with the checkpoint is said by Spark.
+    if twice:
+        raise DataError(
+            f"query {query} must do batch {begun} again, and Spark would give its rows several times",
+            detail=f"it has several files, and one has a sign of a pattern in its path: {twice[0]}",
+            hint="rename it, and start anew with another --checkpoint and another sink",
+        )
     if gone:
         raise DataError(
             f"query {query} must do batch {begun} again, and {gone[0]} is gone",
@@ -41,14 +49,28 @@ def require_files(query: str, spark: AnyPath) -> None:
         )
 
 
+def _read_twice(notes: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """The files that Spark would give several times (`file_order.each_once`)."""
+    files: dict[int, list[str]] = {}
+    for source, entry in notes:
+        files.setdefault(source, []).append(unquote(entry))
+    for paths in files.values():
+        yield from (path for path in paths if len(paths) > 1 and is_pattern(path, whatever_exists=True))
+
+
 def _files(spark: AnyPath, begun: int, done: int) -> Iterator[Path]:
+    for _, entry in _notes(spark, begun, done):
+        parsed = urlparse(entry)
+        if parsed.scheme in ("", "file"):
+            yield Path(unquote(parsed.path))
+
+
+def _notes(spark: AnyPath, begun: int, done: int) -> Iterator[tuple[int, str]]:
+    """The source and the URL of each file of the batches after one, up to another."""
     before = _ends(spark, done) if done >= 0 else {}
     for source, end in _ends(spark, begun).items():
         for number in range(before.get(source, -1) + 1, end + 1):
-            for entry in _entries(spark / "sources" / str(source), number):
-                parsed = urlparse(entry)
-                if parsed.scheme in ("", "file"):
-                    yield Path(unquote(parsed.path))
+            yield from ((source, entry) for entry in _entries(spark / "sources" / str(source), number))
 
 
 def _ends(spark: AnyPath, batch: int) -> dict[int, int]:

@@ -388,8 +388,12 @@ def test_the_time_of_a_window_below_a_join_has_not_the_delay_of_its_clock(s: Str
     assert "ORDERED BY ats WITHIN 3 SECONDS" in text
     assert "ORDERED BY t " not in text
     assert penstock.check(joined).verdict == "undecided"
+    fields = JOBS["fields of structs"](s)
+    assert penstock.check(fields).verdict == "bounded"
     bounded = timed.drop("ats").withColumnRenamed("t", "u").join(s.b, F.expr("ak = bk AND bts = u"))
     assert "ORDERED BY u " not in to_sql(bounded)
+    hidden = timed.select(F.struct("t", "ak").alias("p")).select("p.t", "p.ak").join(s.b, F.expr("ak = bk AND bts = t"))
+    assert "ORDERED BY t " not in to_sql(hidden)
 
 
 def test_rows_of_overlapping_windows_that_are_no_key_stay_as_many_as_they_are(s: Streams) -> None:

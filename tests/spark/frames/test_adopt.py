@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
-from pyspark.sql.types import IntegerType
+from pyspark.sql.types import BooleanType, IntegerType
 
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
@@ -166,6 +166,7 @@ JOBS: dict[str, Job] = {
     "table above groups": lambda s: (
         s.a.groupBy(F.window("ats", "4 seconds"), "ak").count().join(names(s), F.expr("ak = id"), "left")
     ),
+    "rows that a function leaves out": lambda s: s.a.where(twice("an") < 6).join(s.b, F.expr(NEAR), "left_outer"),
     "rows that the watermark saw": lambda s: (
         s.a.join(names(s), F.expr("ak = id")).where(twice("an") < 30).join(s.b, F.expr(NEAR), "left_outer")
     ),
@@ -378,6 +379,13 @@ def test_the_last_moment_of_a_window_is_worked_out_with_its_groups(s: Streams) -
         frame = JOBS[name](s)
         assert penstock.check(frame).verdict == "bounded", name
         assert penstock.adopt(frame).dtypes == frame.dtypes
+
+
+def test_spark_asks_filters_before_it_takes_a_watermark_but_those_on_the_time(s: Streams) -> None:
+    is_early = F.udf(lambda t: t is None or t.year < 3000, BooleanType())
+    near = F.expr(NEAR)
+    assert "passes" not in to_sql(s.a.where(twice("an") < 30).join(s.b, near, "left_outer"))
+    assert "passes" in to_sql(s.a.where(is_early("ats")).join(s.b, near, "left_outer"))
 
 
 def test_the_time_of_a_window_below_a_join_has_not_the_delay_of_its_clock(s: Streams) -> None:

@@ -1,10 +1,10 @@
 """The clock of a leaf whose rows do not all come through: what Spark's watermark saw, told beside them.
 
-Spark takes a watermark where the job puts it; what is dropped above (a join with a table, deduplication, a filter by a
-function of the user's) has moved it all the same. Other filters Spark itself asks before it takes the watermark. A leaf
-gives only what is left, whose times may stand still. So beside its rows come a few that carry nothing but the latest
-time of each stretch of the rows that Spark's watermark sees; a flag tells them apart, and the script has them as rows
-that a condition keeps out, which move the clock as such rows do.
+Spark takes a watermark where the job puts it; what is dropped above (a join with a table, deduplication, a filter that
+asks for the event time) has moved it all the same. Other filters Spark itself asks before it takes the watermark, those
+by a function of the user's among them. A leaf gives only what is left, whose times may stand still. So beside its rows
+come a few that carry nothing but the latest time of each stretch of the rows that Spark's watermark sees; a flag tells
+them apart, and the script has them as rows that a condition keeps out, which move the clock as such rows do.
 
 The source is then read twice in a batch, the second time for its times alone.
 """
@@ -20,7 +20,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.spark.frames.catalyst import Node, children, conjuncts, items, kind, number_of, output
-from penstock.spark.frames.expression_texts import parts
 from penstock.spark.frames.given_clocks import given_clocks
 
 PASSES = "passes"
@@ -63,13 +62,9 @@ def _is_below(node: Node, mark: Node) -> bool:
         named = {number_of(attribute) for attribute in items(condition.references().toSeq())}
         if kind(condition) == "IsNotNull" and named == {time}:
             continue
-        if not named <= known or not condition.deterministic() or any(map(_is_python, parts(condition))):
+        if not named <= known or not condition.deterministic():
             return False
     return True
-
-
-def _is_python(expression: Node) -> bool:
-    return kind(expression).startswith("PythonUD")
 
 
 def _keeps_stream(node: Node, stream: Node) -> bool:

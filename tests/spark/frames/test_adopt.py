@@ -166,7 +166,7 @@ JOBS: dict[str, Job] = {
     "table above groups": lambda s: (
         s.a.groupBy(F.window("ats", "4 seconds"), "ak").count().join(names(s), F.expr("ak = id"), "left")
     ),
-    "rows that a function leaves out": lambda s: s.a.where(twice("an") < 6).join(s.b, F.expr(NEAR), "left_outer"),
+    "rows that a function leaves out": lambda s: s.a.where(twice("an") > 3).join(s.b, F.expr(NEAR), "left_outer"),
     "rows that the watermark saw": lambda s: (
         s.a.join(names(s), F.expr("ak = id")).where(twice("an") < 30).join(s.b, F.expr(NEAR), "left_outer")
     ),

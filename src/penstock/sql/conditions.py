@@ -65,6 +65,8 @@ class WrittenExists:
     """Whether a member counts that may be equal, since NULL is compared: as NOT IN has it."""
     is_value: bool = False
     """Whether it stands for a value, so that what is neither true nor false is not as good as false."""
+    null_of: str | None = None
+    """Of NOT IN, where it asks for a member of which nobody knows: for a NULL INSIDE, or any beside a NULL OUTSIDE."""
 
     @property
     def members(self) -> bool:

@@ -186,8 +186,7 @@ class QueryBinder:
     ) -> tuple[Existence, ...]:
         """What EXISTS and IN ask, each with its own scope inside the one around it."""
         subqueries = SubqueryBinder(self, binder, environment, there)
-        found = (subqueries.existence(one, around) for one in written)
-        return tuple(existence for existence in found if existence is not None)
+        return tuple(existence for one in written for existence in subqueries.existences(one, around))
 
     def _select(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
         if is_distinct_by_window(select):

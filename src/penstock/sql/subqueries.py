@@ -2,8 +2,10 @@
 
 `e IN (SELECT c …)` as a condition of WHERE keeps a row iff some c equals e, so it is EXISTS with `c = e` added.
 `e NOT IN (SELECT c …)` keeps a row iff `e <> c` is true for every c: a NULL among them, or a NULL e beside any, keeps
-it out. Where neither can be NULL that is NOT EXISTS with `c = e`; else a single NULL to come would decide over all
-rows that wait, so it is refused with what to write.
+it out. So it is NOT EXISTS with `c = e`, where c may be NULL also NOT EXISTS with `c IS NULL`, and where e may be NULL
+also NOT EXISTS with `e IS NULL`: none of the three holds iff `e <> c` for every c. The last two are tied to the row by
+what else the query compares with it. Where nothing else does, a single NULL to come would decide over all rows that
+wait, so it is refused with what to write; so are expressions, pairs, and a value of a stream that may be absent.
 
 A query over one stream, inlined or not, is that source, and all its conditions are those of the EXISTS. Any other is a
 block: what its WHERE says of its own streams is the block's, what ties them to the rows around it is the EXISTS'.
@@ -11,7 +13,7 @@ block: what its WHERE says of its own streams is the block's, what ties them to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ from penstock.model.clauses import Output
 from penstock.model.expressions import ColumnRef, Expression, Literal
 from penstock.model.names import fold
 from penstock.model.never_null import never_null
-from penstock.model.predicates import Predicate, aliases_of, conjunct, conjunction, rejects_null
+from penstock.model.predicates import NullTest, Predicate, aliases_of, conjunct, conjunction, rejects_null
 from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
@@ -53,6 +55,7 @@ from penstock.sql.tree import (
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
 
+INSIDE, OUTSIDE = "inside", "outside"
 _NAME = "subquery"
 _BY_ITSELF = (
     "a query that groups, unites or makes distinct stands by itself: compare what it gives, (a, b) IN (SELECT …)"
@@ -75,9 +78,21 @@ class SubqueryBinder:
         self.binder = binder
         self.source = binder.source
         self.environment = environment
+        self._unknown: tuple[str, ...] = ()
+        """Where a NULL may be of the NOT IN that was bound last."""
 
-    def existence(self, written: WrittenExists, around: Scope) -> Existence | None:
-        """The existence; None, and mistakes, if it cannot be."""
+    def existences(self, written: WrittenExists, around: Scope) -> Iterator[Existence]:
+        """What it asks: one thing, but of NOT IN over what may be NULL. None, and mistakes, if it cannot be asked."""
+        self._unknown = ()
+        found = self._existence(written, around)
+        if found is None:
+            return
+        yield found
+        for null_of in self._unknown:
+            if (unknown := self._existence(replace(written, null_of=null_of), around)) is not None:
+                yield unknown
+
+    def _existence(self, written: WrittenExists, around: Scope) -> Existence | None:
         named = NamedQuery(Name(_NAME, written.at), written.query, self.environment)
         environment, select = plain_select(named, may_repeat=True)
         is_one = select is not None and isinstance(select.source, FromItem | FromQuery) and not _has_subquery(select)
@@ -221,16 +236,24 @@ class SubqueryBinder:
                 "the query selects as many as stand before IN",
             )
             return False
+        ties = any(len(aliases_of(p)) > 1 for p in condition)
         for value, other in zip(outside, inside, strict=True):
             assert value is not None
+            if written.null_of is not None:
+                asked = other if written.null_of == INSIDE else value
+                assert isinstance(asked, ColumnRef)
+                condition.append(NullTest(asked, is_null=True))
+                continue
             is_there = not isinstance(value, ColumnRef) or value.alias in self.there
             lacking = [
-                (value, self._has_value(value, self.binder.known, is_there=is_there)),
-                (other, self._has_value(other, tuple(condition), is_there=True)),
+                (OUTSIDE, value, self._has_value(value, self.binder.known, is_there=is_there)),
+                (INSIDE, other, self._has_value(other, tuple(condition), is_there=True)),
             ]
-            if written.takes_unknown and (may_be_null := [one for one, has_value in lacking if not has_value]):
-                self._refuse_null(written, may_be_null[0])
-                return False
+            if written.takes_unknown and (may_be_null := [one for one in lacking if not one[-1]]):
+                if not (ties and is_there and len(inside) == 1 and not written.is_value and _are_columns(value, other)):
+                    self._refuse_null(written, may_be_null[0][1])
+                    return False
+                self._unknown = tuple(place for place, *_ in may_be_null)
             predicate = equality(value, other)
             problem = predicate_problem(predicate, {**self.binder.sources.by_alias})
             if problem is not None:
@@ -382,6 +405,10 @@ def _moved(column: Visible, moved: dict[ColumnRef, ColumnRef]) -> Visible:
     if isinstance(column.value, ColumnRef):
         return replace(column, value=moved.get(column.value, column.value))
     return column
+
+
+def _are_columns(*values: ColumnRef | Expression) -> bool:
+    return all(isinstance(value, ColumnRef) for value in values)
 
 
 def _bare(value: ColumnRef | Expression) -> str:

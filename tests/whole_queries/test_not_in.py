@@ -1,0 +1,72 @@
+"""NOT IN over what may be NULL: a row stays iff its value differs, for certain, from every member.
+
+The oracle is DuckDB over all rows at once; the core runs the queries in random batches, on streams whose columns are
+NULL now and then.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from penstock.analysis.check import check_query
+from penstock.testing import Run
+from tests.measure import each, seeds
+from tests.whole_queries.grammar import Drawn
+from tests.whole_queries.test_whole_queries import batches, by_duckdb, by_penstock
+
+_COLUMNS = ("k", "v")
+
+
+def of_one(draw: random.Random) -> str:
+    """Members that are rows of a stream, near in time."""
+    inner = f"SELECT {_member(draw)} FROM b WHERE {_near(draw)}{_own(draw)}"
+    return f"SELECT a.id, a.k, a.v FROM a WHERE {_value(draw)} NOT IN ({inner})"
+
+
+def of_joins(draw: random.Random) -> str:
+    """Members that are rows of a join, and a value beside other conditions."""
+    joined = "b JOIN c ON b.id = c.id AND c.ts - b.ts BETWEEN -1 AND 1"
+    inner = f"SELECT {_member(draw)} FROM {joined} WHERE {_near(draw)}"
+    return f"SELECT a.id, a.v FROM a WHERE a.id > 0 AND {_value(draw)} NOT IN ({inner})"
+
+
+def of_joined_rows(draw: random.Random) -> str:
+    """A value of one of two streams that meet."""
+    inner = f"SELECT {_member(draw)} FROM b WHERE {_near(draw)}{_own(draw)}"
+    both = "a JOIN c ON a.id = c.id AND c.ts - a.ts BETWEEN 0 AND 2"
+    return f"SELECT a.id, c.v FROM {both} WHERE {draw.choice('ac')}.{draw.choice(_COLUMNS)} NOT IN ({inner})"
+
+
+def _value(draw: random.Random) -> str:
+    return f"a.{draw.choice(_COLUMNS)}"
+
+
+def _member(draw: random.Random) -> str:
+    return f"b.{draw.choice(_COLUMNS)}"
+
+
+def _near(draw: random.Random) -> str:
+    low = draw.randint(-3, 1)
+    return f"b.ts - a.ts BETWEEN {low} AND {low + draw.randint(0, 4)}"
+
+
+def _own(draw: random.Random) -> str:
+    return draw.choice(("", "", " AND b.id > 1", " AND b.k = a.k", " AND b.v IS NOT NULL"))
+
+
+@pytest.mark.parametrize("form", [of_one, of_joins, of_joined_rows])
+def test_a_null_among_the_members_or_beside_any_keeps_a_row_out(form: object) -> None:
+    assert callable(form)
+    bounded, kept, drawn_seeds = 0, 0, list(each(seeds(7000, 12, 1500)))
+    for seed in drawn_seeds:
+        draw = random.Random(seed)
+        drawn = Drawn((), form(draw))
+        given = batches(draw)
+        found = by_penstock(drawn, given, draw)
+        assert found == by_duckdb(drawn, given), f"seed {seed}\n{drawn.for_penstock}"
+        bounded += check_query(Run(drawn.for_penstock).query).verdict == "bounded"
+        kept += bool(found)
+    assert bounded == len(drawn_seeds)
+    assert kept > len(drawn_seeds) // 4

@@ -78,17 +78,17 @@ class SubqueryBinder:
         self.binder = binder
         self.source = binder.source
         self.environment = environment
-        self._unknown: tuple[str, ...] = ()
+        self._unknown: list[str] = []
         """Where a NULL may be of the NOT IN that was bound last."""
 
     def existences(self, written: WrittenExists, around: Scope) -> Iterator[Existence]:
         """What it asks: one thing, but of NOT IN over what may be NULL. None, and mistakes, if it cannot be asked."""
-        self._unknown = ()
+        self._unknown.clear()
         found = self._existence(written, around)
         if found is None:
             return
         yield found
-        for null_of in self._unknown:
+        for null_of in tuple(self._unknown):
             if (unknown := self._existence(replace(written, null_of=null_of), around)) is not None:
                 yield unknown
 
@@ -253,7 +253,7 @@ class SubqueryBinder:
                 if not (ties and is_there and len(inside) == 1 and not written.is_value and _are_columns(value, other)):
                     self._refuse_null(written, may_be_null[0][1])
                     return False
-                self._unknown = tuple(place for place, *_ in may_be_null)
+                self._unknown += [place for place, *_ in may_be_null]
             predicate = equality(value, other)
             problem = predicate_problem(predicate, {**self.binder.sources.by_alias})
             if problem is not None:

@@ -62,6 +62,7 @@ figures: $(READY)
 	$(BIN)/penstock bench scaling --write-docs
 	$(BIN)/penstock bench times --write-docs
 	$(BIN)/penstock bench standing --write-docs
+	$(BIN)/penstock bench long --write-docs
 	$(BIN)/penstock bench peers --write-docs
 	$(BIN)/penstock bench nexmark --write-docs
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 from benchmarks.packets.data import packets, write_files, write_long, write_packets
-from benchmarks.packets.memory import Sample
+from benchmarks.packets.growth import Growth, of_memory, over_batches
 from benchmarks.packets.oracle import read_answer, same_bag, window_rows
 from benchmarks.packets.runs import Run, run_oracle, run_penstock, run_python, run_spark_joins
 from benchmarks.packets.sizes import FILES_A_BATCH, Size
@@ -31,9 +31,6 @@ PROMISES, WINDOWS, DEFAULT, ROCKSDB, TUNED = (
 EARLIER = "another Penstock, all promises"
 _AS_FAST = 0.97
 """Medians of three runs that differ by less are equal here: single runs of one system differ by a tenth and more."""
-STEADY_SLACK = 1.25
-"""A batch time or a state that is at most so many times what it was counts as not grown: batches differ by chance."""
-MEMORY_SLACK = 1.10
 _TURNS = 3
 """How often two Penstocks run, where they run beside each other."""
 
@@ -181,11 +178,7 @@ def standing(size: Size, home: Path, found: Findings, say: Say) -> None:
 
 
 def long_stream(size: Size, home: Path, found: Findings, say: Say) -> None:
-    """A stream several times as long: does anything grow?
-
-    Batch time and state: the last tenth beside the first, the first batch left out. Memory: by program, the median over
-    the last third of that time beside that over the middle third, since the JVM's heap first grows to its limit.
-    """
+    """A stream several times as long: does anything grow?"""
     data = home / "data"
     say(f"a stream {size.long_factor} times as long: writing it")
     write_long(data, size.long_factor, size.seconds, size.file_seconds(size.rows_a_batch), size.rates)
@@ -193,33 +186,13 @@ def long_stream(size: Size, home: Path, found: Findings, say: Say) -> None:
     run = run_penstock(f"{PROMISES}, {size.long_factor} times as long", data, home / "long", promises=True)
     found.runs["long"] = [run]
     batches = run.batches[1:]
-    tenth = max(2, len(batches) // 10)
-    first, last = batches[:tenth], batches[-tenth:]
-    times = median(b.seconds for b in last), median(b.seconds for b in first)
-    kept = max(b.state_rows + b.promise_rows for b in last), max(b.state_rows + b.promise_rows for b in first)
-    found.measures.extend(
-        [
-            _flat("long stream: seconds of a batch, last tenth / first", times, STEADY_SLACK, ".2f"),
-            _flat("long stream: rows kept, last tenth / first", kept, STEADY_SLACK, ",.0f"),
-        ]
-    )
-    samples = _after_first_batch(run)
-    third = len(samples) // 3
-    for program in ("java", "python"):
-        middle, late = (
-            median(sample.bytes_by_program.get(program, 0) / 2**20 for sample in part)
-            for part in (samples[third:-third], samples[-third:])
-        )
-        what = f"long stream: MiB of {program}, last third / middle"
-        found.measures.append(_flat(what, (late, middle), MEMORY_SLACK, ",.0f"))
+    times = over_batches(batches, lambda batch: batch.seconds)
+    kept = over_batches(batches, lambda batch: batch.state_rows + batch.promise_rows, max)
+    found.measures.append(_flat("long stream: seconds of a batch, last tenth / first", times, ".2f"))
+    found.measures.append(_flat("long stream: rows kept, last tenth / first", kept, ",.0f"))
+    for program, memory in of_memory(run.watched, sum(batch.seconds for batch in batches)).items():
+        found.measures.append(_flat(f"long stream: MiB of {program}, last third / middle", memory, ",.0f"))
     shutil.rmtree(data)
-
-
-def _after_first_batch(run: Run) -> list[Sample]:
-    """The samples taken while batches ran, the first left out; a process ends a moment after its last batch."""
-    end = run.watched.samples[-1].at - 1
-    begin = end - sum(batch.seconds for batch in run.batches[1:])
-    return [sample for sample in run.watched.samples if begin <= sample.at <= end]
 
 
 def where_time_goes(size: Size, home: Path, found: Findings, say: Say) -> None:
@@ -255,7 +228,6 @@ def _at_least(what: str, times: float, target: float) -> Measure:
     return Measure(what, f"{times:.2f}", f"at least {target:g}", times >= target)
 
 
-def _flat(what: str, pair: tuple[float, float], slack: float, form: str) -> Measure:
-    late, early = pair
-    value = f"{late:{form}} / {early:{form}} = {late / early:.2f}"
-    return Measure(what, value, f"no growth: at most {slack}", late <= slack * early)
+def _flat(what: str, growth: Growth, form: str) -> Measure:
+    value = f"{growth.late:{form}} / {growth.early:{form}} = {growth.times:.2f}"
+    return Measure(what, value, f"no growth: at most {growth.slack}", growth.is_flat)

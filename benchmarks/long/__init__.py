@@ -1,0 +1,1 @@
+"""Ordinary jobs over a stream ten times as long: nothing grows."""

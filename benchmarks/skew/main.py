@@ -106,6 +106,16 @@ CASES = (
         lambda r, n: {"a": _table(k=_half_in_one(r, n, 0.001)), "b": _table(k=_half_in_one(r, n))},
     ),
     Case(
+        "Zipf(1.2) keys in both streams",
+        PAIR,
+        lambda r, n: {"a": _table(k=r.zipf(1.2, n)), "b": _table(k=r.zipf(1.2, n))},
+    ),
+    Case(
+        "one key with half of both streams",
+        PAIR,
+        lambda r, n: {"a": _table(k=_half_in_one(r, n)), "b": _table(k=_half_in_one(r, n))},
+    ),
+    Case(
         "two columns, half of one the same",
         FLOWS,
         lambda r, n: {name: _table(host=_spread(r, n), port=_half_in_one(r, n)) for name in "ab"},

@@ -52,10 +52,21 @@ class Redealt:
         values = list(product(range(-1, 9), repeat=width))
         chosen = self.draw.sample(values, self.draw.randint(1, len(values)))
         table = pa.table({str(n): [key[n] for key in chosen] for n in range(width)})
-        by_alias: dict[str, set[int]] = {}
+        if not spread:
+            return ()
+        by_sides: dict[tuple[tuple[str, int], ...], set[int]] = {}
         for key in hash_rows(table, table.column_names):
-            by_alias.setdefault(self.draw.choice(spread or ("",)), set()).add(int(key))
-        return tuple(Split(axis, alias, tuple(sorted(keys))) for alias, keys in by_alias.items() if alias)
+            by_sides.setdefault(self._sides(spread, grid.shares[axis]), set()).add(int(key))
+        return tuple(Split(axis, sides, tuple(sorted(keys))) for sides, keys in by_sides.items())
+
+    def _sides(self, spread: tuple[str, ...], cells: int) -> tuple[tuple[str, int], ...]:
+        """One stream spread over some cells, or several over the sides of a grid of them."""
+        count = self.draw.randint(1, len(spread)) if self.plan.tree.is_block else 1
+        sides: list[tuple[str, int]] = []
+        for alias in self.draw.sample(spread, count):
+            sides.append((alias, self.draw.randint(1, cells)))
+            cells //= sides[-1][1]
+        return tuple(sides)
 
     def step(self, batch: Batch) -> list[StepResult]:
         """What each cell gives; then, now and then, the state is dealt anew."""

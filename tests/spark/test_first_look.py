@@ -70,7 +70,7 @@ def test_half_of_a_stream_in_one_key_fills_no_cell(bench: Bench, spark: SparkSes
     # Said once, as the query first starts, and kept.
     assert told == [True, False]
     kept: dict[str, Any] = json.loads((bench.folder / "checkpoint" / "out" / "plan.json").read_text())
-    assert [(split["spread"], len(split["keys"])) for split in kept["split keys"]] == [("i", 1)]
+    assert [(split["spread"], len(split["keys"])) for split in kept["split keys"]] == [([["i", CELLS]], 1)]
     assert bench.sink() == joined(tables)
 
 

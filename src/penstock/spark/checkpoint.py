@@ -19,7 +19,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.stateless import needs_no_state
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.input.grid import Grid, copies_what_is_kept_out
-from penstock.runtime.input.split_keys import may_be_spread
+from penstock.runtime.input.split_keys import may_split
 from penstock.runtime.takeover import obstacle
 from penstock.spark.cells import CELLS, key_of
 from penstock.spark.essence import (
@@ -192,7 +192,7 @@ class Checkpoint:
                     return [what]
         for both in plans:
             grid = self.cells()[both.cells.query]
-            if not {split.alias for split in grid.splits}.issubset(may_be_spread(both.cells)):
+            if not all(may_split(both.cells, split) for split in grid.splits):
                 return ["keys of it are split over cells, and the rows of the changed query must lie together"]
             if copies_what_is_kept_out(both.cells, grid):
                 return ["its rows lie in several cells each, and a match would put them into quarantine in one"]

@@ -65,10 +65,11 @@ def test_a_stream_whose_key_closes_something_is_not_spread() -> None:
 def test_a_key_is_split_if_it_would_fill_a_cell_and_its_other_rows_are_few() -> None:
     plan = plan_of(PAIR)
     tally = KeyTally(plan, 0)
-    tally.add("a", rows([*range(100, 1_100), HOT, *[8] * 100]))
-    tally.add("b", rows([*range(2_000, 3_000), *[HOT] * 300, *[8] * 150]))
-    # The rows of 8 are hot in both: its copies would be more than what is spread.
-    assert tally.splits(4) == (Split(0, "b", hashed(HOT)),)
+    tally.add("a", rows([*range(100, 1_100), HOT, *[8] * 900]))
+    tally.add("b", rows([*range(2_000, 3_000), *[HOT] * 1_500, *[8] * 800, *[9] * 100]))
+    # The rows of 8 are many in both: those of each are copied to two cells, and no cell has more than half. Those of 9
+    # fill no cell.
+    assert tally.splits(4) == (Split(0, (("a", 2), ("b", 2)), hashed(8)), Split(0, (("b", 4),), hashed(HOT)))
     assert tally.splits(1) == ()
     small = KeyTally(plan, 0)
     small.add("a", rows([HOT] * 99))
@@ -104,7 +105,9 @@ def shares(grid: Grid, plan: Any, stream: str, table: pa.Table) -> dict[int, set
 def test_the_rows_of_a_result_meet_in_exactly_one_cell(seed: int) -> None:
     draw = Random(seed)
     plan = plan_of(PAIR)
-    grid = Grid((draw.choice((2, 3, 8)),), (Split(0, "a", hashed(1, 2)), Split(0, "b", hashed(HOT))))
+    share = draw.choice((2, 3, 8))
+    both = Split(0, (("b", 2), ("a", share // 2)), hashed(3))
+    grid = Grid((share,), (Split(0, (("a", share),), hashed(1, 2)), Split(0, (("b", share),), hashed(HOT)), both))
     keys = {stream: [draw.choice((1, 2, 3, 4, HOT)) for _ in range(40)] for stream in "ab"}
     cells = {stream: shares(grid, plan, stream, rows(keys[stream])) for stream in "ab"}
     for n, own in enumerate(keys["a"]):
@@ -113,16 +116,18 @@ def test_the_rows_of_a_result_meet_in_exactly_one_cell(seed: int) -> None:
     assert {len(cells["b"][m]) for m, key in enumerate(keys["b"]) if key in (1, 2)} == {grid.cells}
     assert {len(cells["a"][n]) for n, key in enumerate(keys["a"]) if key in (1, 2)} == {1}
     assert len(set.union(*(cells["b"][m] for m, key in enumerate(keys["b"]) if key == HOT))) > 1
+    assert {len(cells["b"][m]) for m, key in enumerate(keys["b"]) if key == 3} <= {share // 2}
+    assert {len(cells["a"][n]) for n, key in enumerate(keys["a"]) if key == 3} <= {2}
 
 
 def test_a_chunk_that_is_read_again_goes_where_it_went() -> None:
-    plan, grid = plan_of(PAIR), Grid((8,), (Split(0, "a", hashed(HOT)),))
+    plan, grid = plan_of(PAIR), Grid((8,), (Split(0, (("a", 8),), hashed(HOT)),))
     table = rows([HOT] * 50)
     assert shares(grid, plan, "a", table) == shares(grid, plan, "a", table)
 
 
 def test_a_split_is_kept_as_it_is() -> None:
-    split = Split(1, "b", hashed(1, 2, 3))
+    split = Split(1, (("b", 4), ("a", 2)), hashed(1, 2, 3))
     assert Split.from_dict(split.to_dict()) == split
 
 

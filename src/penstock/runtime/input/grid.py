@@ -4,7 +4,7 @@ With one key class a cell is a hash bucket. With several, the cells form a hyper
 stream that has the class of an axis goes to one coordinate of it, one that lacks it to all, so every result is found
 in exactly one cell. The shares of the axes are chosen so that the fewest copies are made. A query without any key has
 one cell. Classes that the same streams carry are one axis, dealt by the hash of all of them (`plan/dealing.py`).
-Keys that would fill a cell may be split: then one stream's rows are spread, and the others' copied (`split_keys.py`).
+Keys that would fill a cell may be split: they have a small grid of their own along an axis (`split_keys.py`).
 Rows that may be given unmatched are not copied: an axis that they lack has share 1. Nor are rows that a match may put
 into quarantine: only the cell of the match sees it, and they must be kept out of all.
 """
@@ -107,9 +107,21 @@ class Grid:
         self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any, split: Split | None = None
     ) -> CellLine:
         """The cells of rows that are all of keys of one split, or of keys that are not split."""
-        fixed = self.along(plan, alias, columns, table, split)
-        base = sum(fixed.values(), start=np.zeros(table.num_rows, np.int64))
-        return CellLine(None, base, self.offsets(axis for axis in self.cut_axes if axis not in fixed))
+        dealt_by = dealt_columns(plan, split.axis, alias) if split is not None else []
+        if split is None or (columns is not None and not columns.issuperset(dealt_by)):
+            fixed = self.along(plan, alias, columns, table)
+            return CellLine(None, _sum(fixed, table), self.offsets(a for a in self.cut_axes if a not in fixed))
+        fixed = self.along(plan, alias, columns, table, but=split.axis)
+        free = self.offsets(a for a in self.cut_axes if a not in fixed and a != split.axis)
+        stride, whose = self._strides[split.axis], alias if columns is None else None
+        # As many such grids as there is room for along the axis, so that keys do not share one without need.
+        own = remainders(hash_rows(table, dealt_by), self.shares[split.axis] // split.cells) * split.cells
+        if (side := split.side_of(whose)) is not None:
+            size, step = side
+            own = own + remainders(turns(plan, alias, table), size) * step
+        fixed[split.axis] = own * stride
+        copies = tuple(place * stride + other for place in split.copies_of(whose) for other in free)
+        return CellLine(None, _sum(fixed, table), copies)
 
     @property
     def cut_axes(self) -> list[int]:
@@ -123,24 +135,14 @@ class Grid:
         return tuple(sum(step) for step in product(*steps))
 
     def along(
-        self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any, split: Split | None = None
+        self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any, *, but: int | None = None
     ) -> dict[int, Cells]:
-        """By axis that rows say where they lie along: what that adds to the number of the cell.
-
-        All rows are of keys of that split, or none is of any.
-        """
+        """By axis, but for one, that rows say where they lie along: what that adds to the number of the cell."""
         found = {}
         for number, share, stride in self._cut():
             dealt_by = dealt_columns(plan, number, alias)
-            if not dealt_by or (columns is not None and not columns.issuperset(dealt_by)):
-                continue
-            if split is None or number != split.axis:
-                hashed = hash_rows(table, dealt_by)
-            elif alias == split.alias and columns is None:
-                hashed = turns(plan, alias, table)
-            else:
-                continue
-            found[number] = remainders(hashed, share) * stride
+            if dealt_by and number != but and (columns is None or columns.issuperset(dealt_by)):
+                found[number] = remainders(hash_rows(table, dealt_by), share) * stride
         return found
 
     def go_with_rows(self, plan: Plan, alias: str, columns: frozenset[str]) -> bool:
@@ -151,7 +153,7 @@ class Grid:
     def copies(self, plan: Plan, alias: str, columns: frozenset[str] | None = None) -> bool:
         """Whether rows of an alias, or what is known of some columns of it, lie in several cells."""
         dealt = [dealt_columns(plan, number, alias) for number, _, _ in self._cut()]
-        is_split = any(alias != split.alias or columns is not None for split in self.splits)
+        is_split = any(len(split.copies_of(alias if columns is None else None)) > 1 for split in self.splits)
         return is_split or any(not by or (columns is not None and not columns.issuperset(by)) for by in dealt)
 
     def _cut(self) -> Iterator[tuple[int, int, int]]:
@@ -166,6 +168,10 @@ class Grid:
             if dealt_columns(plan, number, alias) == [column]:
                 found &= hash_rows(table, [column]) % np.uint64(share) == (cells // stride % share).astype(np.uint64)
         return found
+
+
+def _sum(fixed: Mapping[int, Cells], table: Any) -> Cells:
+    return sum(fixed.values(), start=np.zeros(table.num_rows, np.int64))
 
 
 def remainders(hashed: Hashes, by: int) -> Ints:

@@ -1,28 +1,31 @@
 """Keys that would fill one cell: which they are, and how their rows are dealt instead.
 
 A row lies where the hash of its keys says, so all rows of one key lie in one cell, however many they are. A **split**
-key is dealt otherwise along its axis: the rows of one stream, which has most of them, are spread over all cells along
-the axis, and the rows of all other streams are copied to each of these cells.
+key has a small grid of its own, of cells along its axis: each stream that is **spread** has a side of it, its rows take
+turns along that side and are copied along the others; rows of streams that are not spread are copied to all of it. A
+stream that has most of the rows is spread over all cells; of two that have many, each is copied along the other's side.
 
-**Theorem**: every result is found in exactly one cell, if the stream that is spread stands in every result. Its row
-lies in one cell. The rows of the others agree with it on the key, so they are of the split key too and lie wherever
-it does; and a row that is emitted because it matches nothing is one of the stream that is spread, which meets all
-that could match it where it lies. What is promised of the key is told to every cell along the axis, as it is along an
-axis that a stream lacks (`routing.py`).
+**Theorem**: every result is found in exactly one cell, if all streams that are spread stand in every result. Its rows
+of these streams say one place along each side, and so one cell of the grid. The rows of the others agree with them on
+the key, so they are of the split key too and lie there as everywhere. And a row that is emitted because it matches
+nothing is one of the only stream that is spread: it lies in one cell, and meets all that could match it there. What is
+promised of the key is told to every cell of its grid, as it is along an axis that a stream lacks (`routing.py`).
 
-**Preconditions** (`may_be_spread`): inner joins, or one join of two streams; no BUDGET, since a copy takes room of
-another row; no row that a match may put into quarantine, for only the cell of the match sees it; no CLUSTERED, whose
-counts are of rows that one cell sees. Nor is a stream spread whose PRIMARY KEY closes something: a stored row stands
-for its key, and would in its own cell alone.
+**Preconditions** (`may_be_spread`, `may_split`): inner joins, of which two streams may be spread, or one join of two,
+of which one may; no BUDGET, since a copy takes room of another row; no row that a match may put into quarantine, for
+only the cell of the match sees it; no CLUSTERED, whose counts are of rows that one cell sees. Nor is a stream spread
+whose PRIMARY KEY closes something: a stored row stands for its key, and would in its own cell alone.
 
-Not decided: whether a key is hot in several streams at once; its rows stay together, since the copies would be more
-than what is spread.
+**Which grid** is the one whose fullest cell, with what the copies add to all cells, has the least to hold (`_shaped`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -45,22 +48,45 @@ LEAST_ROWS = 100
 
 @dataclass(frozen=True)
 class Split:
-    """Keys whose rows are spread in one stream and copied in the others."""
+    """Keys whose rows lie in a small grid of cells along an axis."""
 
     axis: int
-    alias: str
-    """The stream whose rows are spread."""
+    sides: tuple[tuple[str, int], ...]
+    """The streams that are spread, and over how many cells each."""
     hashes: tuple[int, ...]
     """The keys, by their hashes; in order."""
 
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The streams that are spread."""
+        return tuple(alias for alias, _ in self.sides)
+
+    @property
+    def cells(self) -> int:
+        """How many cells the grid of a key has."""
+        return prod(size for _, size in self.sides)
+
+    def side_of(self, alias: str | None) -> tuple[int, int] | None:
+        """Over how many cells a stream is spread, and how far apart these are; None where it is not."""
+        sizes = [size for _, size in self.sides]
+        own = next((n for n, name in enumerate(self.aliases) if name == alias), None)
+        return None if own is None else (sizes[own], prod(sizes[own + 1 :]))
+
+    def copies_of(self, alias: str | None) -> tuple[int, ...]:
+        """How far from the first of its cells the copies of a row lie, itself among them."""
+        sides = [range(1) if name == alias else range(size) for name, size in self.sides]
+        steps = [prod(size for _, size in self.sides[n + 1 :]) for n in range(len(self.sides))]
+        return tuple(sum(map(mul, place, steps)) for place in product(*sides))
+
     def to_dict(self) -> dict[str, Any]:
         """As a checkpoint keeps it."""
-        return {"axis": self.axis, "spread": self.alias, "keys": list(self.hashes)}
+        return {"axis": self.axis, "spread": [list(side) for side in self.sides], "keys": list(self.hashes)}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Split:
         """As a checkpoint has kept it."""
-        return cls(int(kept["axis"]), str(kept["spread"]), tuple(map(int, kept["keys"])))
+        sides = tuple((str(alias), int(size)) for alias, size in kept["spread"])
+        return cls(int(kept["axis"]), sides, tuple(map(int, kept["keys"])))
 
     def has(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
         """Which of the hashes are those of its keys."""
@@ -80,9 +106,9 @@ class KeyTally:
             self._found[alias].append(hash_rows(table, names))
 
     def splits(self, cells: int) -> tuple[Split, ...]:
-        """The keys to split, where so many cells lie along the axis; by the stream that is to be spread."""
+        """The keys to split, where so many cells lie along the axis; by the grid that each is to have."""
         aliases = [alias for alias, found in self._found.items() if found]
-        may = [aliases.index(alias) for alias in may_be_spread(self.plan) if alias in aliases]
+        may = [alias for alias in may_be_spread(self.plan) if alias in aliases]
         if not may or cells < 2:
             return ()
         rows = [np.concatenate(self._found[alias]) for alias in aliases]
@@ -91,16 +117,33 @@ class KeyTally:
         counts = np.bincount(owner * len(every) + of.reshape(-1), minlength=len(aliases) * len(every))
         by_key = counts.reshape(len(aliases), len(every))
         total = by_key.sum(axis=0)
-        hot = (total > LEAST_PART * total.sum() / cells) & (total >= LEAST_ROWS)
-        most = np.array(may)[by_key[may].argmax(axis=0)]
-        spread = by_key[most, np.arange(len(every))]
-        # What is copied must not be more than what there was.
-        chosen = hot & ((total - spread) * cells <= total)
-        return tuple(
-            Split(self.axis, aliases[number], tuple(map(int, every[mine])))
-            for number in may
-            if (mine := np.flatnonzero(chosen & (most == number))).size
-        )
+        enough = LEAST_PART * total.sum() / cells
+        found: dict[tuple[tuple[str, int], ...], list[int]] = {}
+        for key in np.flatnonzero((total > enough) & (total >= LEAST_ROWS)).tolist():
+            of_key = {alias: int(by_key[number, key]) for number, alias in enumerate(aliases)}
+            if sides := _shaped(self.plan, of_key, cells, enough):
+                found.setdefault(sides, []).append(int(every[key]))
+        return tuple(Split(self.axis, sides, tuple(keys)) for sides, keys in sorted(found.items()))
+
+
+def _shaped(plan: Plan, rows: Mapping[str, int], cells: int, enough: float) -> tuple[tuple[str, int], ...]:
+    """The sides of the grid that a key of so many rows is to have, of at most so many cells; none if it stays whole.
+
+    What counts is what the fullest cell holds of the key, but no less than is `enough`, and what a cell holds of all
+    that is sent. A grid that does not make it less by a tenth is not worth its copies.
+    """
+    total = sum(rows.values())
+    first, *others = sorted(may_be_spread(plan), key=lambda alias: -rows.get(alias, 0))
+    many, more = rows.get(first, 0), rows.get(others[0], 0) if others and plan.tree.is_block else 0
+    rest = total - many - more
+    best: tuple[float, tuple[int, int]] = (0.9 * (max(total, enough) + total / cells), (1, 1))
+    for one in range(1, cells + 1):
+        for other in range(1, cells // one + 1) if more else (1,):
+            fullest = many / one + more / other + rest
+            sent = many * other + more * one + rest * one * other
+            best = min(best, (max(fullest, enough) + sent / cells, (one, other)))
+    sides = zip((first, *others), best[1], strict=False)
+    return tuple((alias, size) for alias, size in sides if size > 1)
 
 
 def most_split(tallies: Sequence[KeyTally], shares: Sequence[int]) -> tuple[Split, ...]:
@@ -118,6 +161,11 @@ def may_be_spread(plan: Plan) -> tuple[str, ...]:
         return ()
     keyed = {p.alias for p in plan.promises if p.kind is PromiseKind.PRIMARY_KEY}
     return tuple(alias for alias in plan.aliases if alias in tree.root.certain and alias not in keyed)
+
+
+def may_split(plan: Plan, split: Split) -> bool:
+    """Whether keys of a plan may be split so."""
+    return set(split.aliases) <= set(may_be_spread(plan)) and (len(split.aliases) == 1 or plan.tree.is_block)
 
 
 def turns(plan: Plan, alias: str, table: Any) -> Hashes:

@@ -58,7 +58,18 @@ SHAPES: dict[str, tuple[str, bool]] = {
     "three": (
         streams() + f"INSERT INTO out SELECT s.n, t.n AS m, u.n AS l FROM s, t, u WHERE s.k = t.k AND {BAND} "
         "AND t.k = u.k AND u.ts BETWEEN s.ts - 20 AND s.ts + 20;",
-        False,
+        True,
+    ),
+    "hot in both": (
+        streams() + "INSERT INTO out SELECT t.n, u.n AS m FROM t JOIN u ON t.k = u.k AND t.p < 2 "
+        "AND u.ts BETWEEN t.ts AND t.ts + 9;",
+        True,
+    ),
+    "hot in both, broken": (
+        ODD
+        + streams(t=QUARANTINED, u=TIMED.replace("50", "5 ON VIOLATION RECOVER"))
+        + "INSERT INTO out SELECT t.n, u.n AS m FROM t JOIN u ON t.k = u.k AND u.ts BETWEEN t.ts AND t.ts + 9;",
+        True,
     ),
     "hypercube": (
         streams() + f"INSERT INTO out SELECT s.n, t.n AS m, u.n AS l FROM s, t, u WHERE s.k = t.k AND {BAND} "
@@ -68,7 +79,7 @@ SHAPES: dict[str, tuple[str, bool]] = {
     "self": (
         streams() + "INSERT INTO out SELECT a.n, b.n AS m FROM t AS a JOIN t AS b ON a.k = b.k "
         "AND b.ts BETWEEN a.ts AND a.ts + 9 AND a.p = 0 AND b.p = 2;",
-        False,
+        True,
     ),
     "parts": (streams(f"{TIMED} , PARTS BY p", f"{TIMED}, PARTS BY p") + PAIR, True),
     "arrives, rows": (

@@ -32,7 +32,7 @@ from penstock.model.predicates import (
 )
 from penstock.model.spans import Span, Unit
 from penstock.model.term_types import common_type, type_of
-from penstock.model.types import Kind
+from penstock.model.types import DataType, Kind
 from penstock.records import record
 from penstock.sql.constants import constant_of, number_of, span_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
@@ -387,6 +387,12 @@ def _sum(node: exp.Expr, scope: Scope) -> _Sum | None:
     return None
 
 
+def _is_no_length(kind: DataType, other: DataType) -> bool:
+    """Whether a difference is one that Spark works out, but no length on a clock: of prices, of a time and a DATE."""
+    is_known = all(one.is_number or one.is_instant for one in (kind, other)) and common_type((kind, other)) is not None
+    return is_known and not (kind.is_clock and kind.compares_with(other))
+
+
 def _in_days(length: _Sum, moved: _Sum, scope: Scope) -> _Sum:
     """`day + 2`: a whole number beside a DATE is one of days."""
     is_date = len(moved.added) == 1 and not moved.taken and _is_date(moved.added[0], scope)
@@ -441,7 +447,9 @@ def _difference(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope
         return None
     subtracted = any(len(side.added) + len(side.taken) > 1 for side in (first, second))
     whole_days = any(s.unit is not None and abs(s.ticks) >= Unit.DAY.value for s in spans)
-    kind = scope.type_of(minuend)
+    kind, other = scope.type_of(minuend), scope.type_of(subtrahend)
+    if kind is not None and other is not None and _is_no_length(kind, other):
+        return None
     is_by_calendar = kind is not None and kind.kind is Kind.TIMESTAMP and (subtracted or whole_days)
     difference = Difference(minuend, subtrahend, op, span, text, is_by_calendar)
     # Inside one stream it is an ordinary filter.

@@ -58,3 +58,10 @@ def test_a_product_that_spark_would_refuse_or_round_is_none(condition: str) -> N
 )
 def test_tests_of_a_truth_value_decide_matches(condition: str) -> None:
     assert any(isinstance(p, Residual) for p in _query(condition, "FULL JOIN").predicates)
+
+
+def test_each_of_several_expressions_before_in_is_compared_by_itself() -> None:
+    text = "SELECT a.k FROM a WHERE ((a.k + 1), (coalesce(a.i, 0))) IN (SELECT b.k, b.i FROM b WHERE b.ts = a.ts)"
+    (query,) = parse_script(_STREAMS + text).queries
+    (existence,) = query.existences
+    assert [str(p) for p in existence.condition][1:] == ["a.`(a.k + 1)` = b.k", "a.`(coalesce(a.i, 0))` = b.i"]

@@ -39,6 +39,16 @@ def of_joined_rows(draw: random.Random) -> str:
     return f"SELECT a.id, c.v FROM {both} WHERE {draw.choice('ac')}.{draw.choice(_COLUMNS)} NOT IN ({inner})"
 
 
+def of_expressions(draw: random.Random) -> str:
+    """Expressions of which none can be NULL, by what they are or by WHERE."""
+    if draw.random() < 0.5:
+        inner = f"SELECT coalesce({_member(draw)}, b.v, 3) FROM b WHERE {_near(draw)}{_own(draw)}"
+        return f"SELECT a.id, a.k FROM a WHERE coalesce({_value(draw)}, a.k, {draw.randint(0, 2)}) NOT IN ({inner})"
+    value, member = f"{_value(draw)} + 1", _member(draw)
+    inner = f"SELECT {member} FROM b WHERE {_near(draw)} AND {member} IS NOT NULL"
+    return f"SELECT a.id, a.v FROM a WHERE {value} IS NOT NULL AND {value} NOT IN ({inner})"
+
+
 def _value(draw: random.Random) -> str:
     return f"a.{draw.choice(_COLUMNS)}"
 
@@ -56,7 +66,7 @@ def _own(draw: random.Random) -> str:
     return draw.choice(("", "", " AND b.id > 1", " AND b.k = a.k", " AND b.v IS NOT NULL"))
 
 
-@pytest.mark.parametrize("form", [of_one, of_joins, of_joined_rows])
+@pytest.mark.parametrize("form", [of_one, of_joins, of_joined_rows, of_expressions])
 def test_a_null_among_the_members_or_beside_any_keeps_a_row_out(form: object) -> None:
     assert callable(form)
     bounded, kept, drawn_seeds = 0, 0, list(each(seeds(7000, 12, 1500)))

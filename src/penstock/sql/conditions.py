@@ -41,7 +41,7 @@ from penstock.sql.scope import Scope
 from penstock.sql.shared_columns import equalities
 from penstock.sql.terms import term_of
 from penstock.sql.tree import Code, QueryText, Stretch
-from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped
+from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped, unwrapped_tokens
 
 _OPS: dict[type[exp.Expr], Op] = {
     exp.EQ: Op.EQ,
@@ -50,6 +50,11 @@ _OPS: dict[type[exp.Expr], Op] = {
     exp.GT: Op.GT,
     exp.GTE: Op.GE,
 }
+_OPENING, _CLOSING = (TokenType.L_PAREN, TokenType.L_BRACKET), (TokenType.R_PAREN, TokenType.R_BRACKET)
+_ASKED_IN_WHERE = (
+    "it is a condition of WHERE; where an outer join asks it in ON, that of a query on its side: "
+    "LEFT JOIN (SELECT * FROM s WHERE EXISTS (SELECT …)) AS x ON …"
+)
 
 
 @record
@@ -151,9 +156,7 @@ def _bind_conjunct(
             bound.existences.append(exists)
         else:
             what = "IN (SELECT …)" if exists.members else "EXISTS"
-            scope.source.report(
-                Refused, f"{what} is not in Penstock's language here", at, hint="it is a condition of WHERE"
-            )
+            scope.source.report(Refused, f"{what} is not in Penstock's language here", at, hint=_ASKED_IN_WHERE)
         return
     text = spelt(scope.source.text, tokens)
     note_scalars(node, at, scope)
@@ -214,17 +217,26 @@ def existence_of(node: exp.Expr, tokens: tuple[Token, ...], at: Stretch) -> Writ
 
 
 def _compared_with(node: exp.In, tokens: tuple[Token, ...]) -> tuple[tuple[exp.Expr, tuple[Token, ...]], ...]:
-    """What stands before IN: an expression, or several in parentheses; columns have places of their own."""
+    """What stands before IN: an expression, or several in parentheses."""
     first = next((n for n, token in enumerate(tokens) if token.token_type is TokenType.IN), len(tokens))
     before = tokens[:first]
     while before and before[0].text.upper() == "NOT":
         before = before[1:]
     while before and before[-1].text.upper() == "NOT":
         before = before[:-1]
-    left = unwrapped(node.this)
-    if isinstance(left, exp.Tuple):
-        return tuple((unwrapped(part), before) for part in left.expressions)
-    return ((left, before),)
+    left, own = unwrapped(node.this), unwrapped_tokens(before)
+    if not isinstance(left, exp.Tuple):
+        return ((left, before),)
+    parts, depth = [list[Token]()], 0
+    for token in own:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if token.token_type is TokenType.COMMA and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    if len(parts) != len(left.expressions):
+        return ((left, before),)  # `x::STRUCT<a: INT, b: INT>`: no column is compared with such a one
+    return tuple((unwrapped(part), tuple(tokens)) for part, tokens in zip(left.expressions, parts, strict=True))
 
 
 def _is_always_true(node: exp.Expr) -> bool:

@@ -21,10 +21,10 @@ from sqlglot import exp
 
 from penstock.errors import Refused
 from penstock.model.clauses import Output
-from penstock.model.expressions import ColumnRef, Expression, Literal
+from penstock.model.expressions import Call, ColumnRef, Expression, has_value
 from penstock.model.names import fold
 from penstock.model.never_null import never_null
-from penstock.model.predicates import NullTest, Predicate, aliases_of, conjunct, conjunction, rejects_null
+from penstock.model.predicates import NullTest, Opaque, Predicate, aliases_of, conjunct, conjunction, rejects_null
 from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
@@ -244,7 +244,8 @@ class SubqueryBinder:
                 assert isinstance(asked, ColumnRef)
                 condition.append(NullTest(asked, is_null=True))
                 continue
-            is_there = not isinstance(value, ColumnRef) or value.alias in self.there
+            named = (value,) if isinstance(value, ColumnRef) else value.columns
+            is_there = all(ref.alias in self.there for ref in named)
             lacking = [
                 (OUTSIDE, value, self._has_value(value, self.binder.known, is_there=is_there)),
                 (INSIDE, other, self._has_value(other, tuple(condition), is_there=True)),
@@ -263,9 +264,12 @@ class SubqueryBinder:
         return True
 
     def _has_value(self, value: ColumnRef | Expression, known: tuple[Predicate, ...], *, is_there: bool) -> bool:
-        """Whether it is certain not to be NULL; `is_there`: whether its stream has a tuple in every row."""
+        """Whether it is certain not to be NULL; `is_there`: whether its streams have a tuple in every row."""
         if isinstance(value, Expression):
-            return isinstance(value.term, Literal) and value.term.value is not None
+            asked = Call("is not null", (value.term,))
+            if value.deterministic and any(isinstance(p, Opaque) and p.expression.term == asked for p in known):
+                return True
+            return has_value(value.term, lambda ref: self._has_value(ref, known, is_there=is_there))
         if any(rejects_null(p) and value in p.columns for p in known):
             return True
         return is_there and never_null(self.binder.sources.by_alias[value.alias], value.column)
@@ -274,13 +278,9 @@ class SubqueryBinder:
         told, instead = f"NOT IN with {value}, which may be NULL: one NULL keeps every row out", "NOT EXISTS"
         if written.is_value:
             told, instead = f"IN with {value}, which may be NULL: then it is neither true nor false", "EXISTS"
-        self.binder.report(
-            told,
-            written.at,
-            f"add {value} IS NOT NULL to the WHERE that it stands in, declare CHECK ({_bare(value)} IS NOT NULL), "
-            f"or write {instead} (SELECT 1 …)",
-            Refused,
-        )
+        declared = f" declare CHECK ({value.column} IS NOT NULL)," if isinstance(value, ColumnRef) else ""
+        hint = f"add {value} IS NOT NULL to the WHERE that it stands in,{declared} or write {instead} (SELECT 1 …)"
+        self.binder.report(told, written.at, hint, Refused)
 
     # Blocks
 
@@ -409,10 +409,6 @@ def _moved(column: Visible, moved: dict[ColumnRef, ColumnRef]) -> Visible:
 
 def _are_columns(*values: ColumnRef | Expression) -> bool:
     return all(isinstance(value, ColumnRef) for value in values)
-
-
-def _bare(value: ColumnRef | Expression) -> str:
-    return value.column if isinstance(value, ColumnRef) else str(value)
 
 
 def _has_subquery(select: Select) -> bool:

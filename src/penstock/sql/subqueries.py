@@ -57,6 +57,10 @@ if TYPE_CHECKING:
 
 INSIDE, OUTSIDE = "inside", "outside"
 _NAME = "subquery"
+_OF_GROUPS = (
+    "group in a query in FROM, and ask that: EXISTS (SELECT 1 FROM (SELECT k, window(ts, '5 minutes').end AS until, "
+    "count(*) AS n FROM t GROUP BY ALL) AS g WHERE g.k = s.k AND g.n > 2)"
+)
 _BY_ITSELF = (
     "a query that groups, unites or makes distinct stands by itself: compare what it gives, (a, b) IN (SELECT …)"
 )
@@ -393,6 +397,8 @@ def _refused_in_exists(body: QueryBody) -> tuple[str, str] | None:
         body = body.body
     if isinstance(body, SetOperation):
         return f"{body.kind} inside EXISTS is not in Penstock's language", _OF_EITHER
+    if isinstance(body, Select) and body.having is not None:
+        return "HAVING inside EXISTS is not in Penstock's language", _OF_GROUPS
     if isinstance(body, Select) and body.group_by:
         return "GROUP BY inside EXISTS means nothing", "leave it out"
     if isinstance(body, Select) and any(item.over is not None for item in body.items):

@@ -4,8 +4,9 @@
 `e NOT IN (SELECT c …)` keeps a row iff `e <> c` is true for every c: a NULL among them, or a NULL e beside any, keeps
 it out. So it is NOT EXISTS with `c = e`, where c may be NULL also NOT EXISTS with `c IS NULL`, and where e may be NULL
 also NOT EXISTS with `e IS NULL`: none of the three holds iff `e <> c` for every c. The last two are tied to the row by
-what else the query compares with it. Where nothing else does, a single NULL to come would decide over all rows that
-wait, so it is refused with what to write; so are expressions, pairs, and a value of a stream that may be absent.
+what else the query compares with it. That NOT IN does not hold, as beside OR, is one EXISTS: `c = e`, or one of them is
+NULL. Where nothing else ties the two, a single NULL to come would decide over all rows that wait, so it is refused with
+what to write; so are expressions and pairs that may be NULL, and a value of a stream that may be absent.
 
 A query over one stream, inlined or not, is that source, and all its conditions are those of the EXISTS. Any other is a
 block: what its WHERE says of its own streams is the block's, what ties them to the rows around it is the EXISTS'.
@@ -24,7 +25,16 @@ from penstock.model.clauses import Output
 from penstock.model.expressions import Call, ColumnRef, Expression, has_value
 from penstock.model.names import fold
 from penstock.model.never_null import never_null
-from penstock.model.predicates import NullTest, Opaque, Predicate, aliases_of, conjunct, conjunction, rejects_null
+from penstock.model.predicates import (
+    NullTest,
+    Opaque,
+    Predicate,
+    Residual,
+    aliases_of,
+    conjunct,
+    conjunction,
+    rejects_null,
+)
 from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
@@ -258,13 +268,16 @@ class SubqueryBinder:
                 if not (ties and is_there and len(inside) == 1 and not written.is_value and _are_columns(value, other)):
                     self._refuse_null(written, may_be_null[0][1])
                     return False
-                self._unknown += [place for place, *_ in may_be_null]
+                if written.negated:
+                    self._unknown += [place for place, *_ in may_be_null]
+            else:
+                may_be_null = []
             predicate = equality(value, other)
             problem = predicate_problem(predicate, {**self.binder.sources.by_alias})
             if problem is not None:
                 self.binder.report(problem.message, written.at, problem.hint)
                 return False
-            condition.append(predicate)
+            condition.append(_perhaps_equal(value, other) if may_be_null and not written.negated else predicate)
         return True
 
     def _has_value(self, value: ColumnRef | Expression, known: tuple[Predicate, ...], *, is_there: bool) -> bool:
@@ -411,6 +424,16 @@ def _moved(column: Visible, moved: dict[ColumnRef, ColumnRef]) -> Visible:
     if isinstance(column.value, ColumnRef):
         return replace(column, value=moved.get(column.value, column.value))
     return column
+
+
+def _perhaps_equal(value: ColumnRef | Expression, other: ColumnRef | Expression) -> Predicate:
+    """That two columns are equal, or that nobody knows, as one is NULL: what NOT IN does not let be."""
+    assert isinstance(value, ColumnRef)
+    assert isinstance(other, ColumnRef)
+    unknown = tuple(Call("is null", (ref,)) for ref in (value, other))
+    term = Call("or", (Call("=", (value, other)), *unknown))
+    text = f"({value} = {other} OR {value} IS NULL OR {other} IS NULL)"
+    return Residual(Expression(text, (value, other), term), text, skeleton=term)
 
 
 def _are_columns(*values: ColumnRef | Expression) -> bool:

@@ -123,3 +123,29 @@ def test_under_monitor_what_a_key_let_go_is_remembered_and_what_it_lost_is_count
     assert again.metrics["inexact_because"][1] == f"{lost} results known to be lost"
     # Of EXISTS the row of c that was set aside is an answer.
     assert again.rows.num_rows == (1 if lost == 0 else 0)
+
+
+def rows(*given: tuple[int, int, int]) -> dict[str, Any]:
+    return {"s": pa.table({name: [row[at] for row in given] for at, name in enumerate(("k", "v", "ts"))})}
+
+
+KEPT_OUT = "CREATE STREAM s (k BIGINT, v BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts, {declared});\n"
+
+
+def test_a_check_keeps_a_row_out_of_every_block_that_reads_its_stream() -> None:
+    declared = KEPT_OUT.format(declared="CHECK (v > 0) ON VIOLATION QUARANTINE, CHECK (ts IS NOT NULL)")
+    groups = "SELECT k, window(ts, 5).end AS upto, count(*) AS n FROM s GROUP BY k, window(ts, 5)"
+    run = Run(f"{declared}SELECT s.v, g.n FROM s JOIN ({groups}) AS g ON g.k = s.k AND g.upto - s.ts BETWEEN 0 AND 9;")
+    run.step(rows((1, 5, 1), (1, -1, 2), (1, 7, 3)))
+    step = run.end()
+    assert step.rows.to_pylist() == [{"v": 5, "n": 2}, {"v": 7, "n": 2}]
+    assert step.metrics["exact"]
+
+
+def test_a_row_kept_out_of_one_place_alone_makes_an_answer_inexact() -> None:
+    declared = KEPT_OUT.format(declared="PRIMARY KEY (k) ON VIOLATION QUARANTINE")
+    run = Run(f"{declared}SELECT x.v, y.v AS w FROM s AS x JOIN s AS y ON x.k = y.v AND y.ts - x.ts BETWEEN 0 AND 5;")
+    run.step(rows((1, 1, 1)))
+    step = run.step(rows((1, 1, 2)))
+    assert step.metrics["violations"] == {"PRIMARY KEY (k) ON s": 1}
+    assert not step.metrics["exact"]

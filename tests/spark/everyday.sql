@@ -776,3 +776,18 @@ SELECT o.id FROM orders o LEFT ANTI JOIN items i ON CAST(o.addr.zip AS INT) = i.
 
 -- windowed_absent
 SELECT window(o.ts, '10 minutes').start AS since, p.m, count(*) AS n FROM orders o LEFT JOIN (SELECT order_id, ts, window(ts, '5 minutes').start AS m FROM payments) p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES GROUP BY window(o.ts, '10 minutes'), p.m;
+
+-- prices_apart
+SELECT o.id, p.amount
+FROM orders o
+JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 5 MINUTES * 2 AND p.amount - o.price < 20 AND o.price <= p.amount + 40 AND o.qty < p.amount - 1;
+
+-- days_apart
+SELECT o.id, p.amount
+FROM orders o
+JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES AND p.ts - o.day < INTERVAL 20 DAYS AND o.day + 10 < p.ts AND o.local - p.ts < INTERVAL 1 HOUR;
+
+-- distinct_from_left
+SELECT o.id, p.amount
+FROM orders o
+LEFT JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES AND p.method IS DISTINCT FROM o.status AND (o.price < p.amount) IS NOT TRUE;

@@ -76,7 +76,9 @@ i = j ; i <> j ; i < l ; i >= l ; i <=> j ; l <=> NULL ; t = l ; i = d ; f < d ;
 ; (s || v) IS NULL ; z - w > INTERVAL 1 HOUR ; z + INTERVAL 30 MINUTES > w ; w - INTERVAL 2 DAYS < z
 ; y + INTERVAL 1 DAY = x ; y - x <= INTERVAL 1 DAY ; z - w < INTERVAL 1 DAY + INTERVAL 2 HOURS ; i / 2 > j
 ; CAST(i AS BIGINT) = l ; CAST(t AS INT) + i > 1
-; d * 2 > f ; f + 1 = d ; b <> (i = j) ; i <> 0 AND l % i = 1 ; NOT (i <=> j) ; coalesce(y, x) > DATE '2024-01-01'
+; d * 2 > f ; f + 1 = d ; d - f <= 1 ; i IS DISTINCT FROM j ; s IS DISTINCT FROM NULL ; (i = j) IS TRUE
+; (i < j) IS NOT TRUE ; b IS FALSE ; (b AND c) IS NOT FALSE ; (i = j) IS UNKNOWN ; isnull(i) OR b ; isnotnull(s) = c
+; b <> (i = j) ; i <> 0 AND l % i = 1 ; NOT (i <=> j) ; coalesce(y, x) > DATE '2024-01-01'
 """
 _LEFT = [
     "lower(s) = v",

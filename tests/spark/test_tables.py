@@ -51,6 +51,10 @@ _QUERIES = {
     "of_query": "WITH u AS (SELECT code, max(n) AS most FROM t GROUP BY code) SELECT a.k, u.most FROM a "
     "LEFT JOIN u ON a.c = u.code",
     "of_value": "SELECT a.k, (SELECT max(n) FROM t) - a.k AS less FROM a WHERE a.k < (SELECT avg(n) + 1 FROM t)",
+    "value_in_on": f"SELECT a.k, b.c FROM a LEFT JOIN b ON {_NEAR} AND b.k < (SELECT max(n) FROM t) "
+    "AND a.k + b.k > (SELECT min(n) FROM t)",
+    "value_in_inner_on": f"SELECT a.k, b.c FROM a JOIN b ON {_NEAR} AND b.k >= (SELECT avg(n) FROM t)",
+    "value_in_full_on": f"SELECT a.k, b.c FROM a FULL JOIN b ON {_NEAR} AND (SELECT count(*) FROM t) > b.k + 3",
     "of_groups_value": "SELECT g.many, g.k + (SELECT min(n) FROM t) AS k FROM (SELECT window(ts, '1 day') AS w, k, "
     "count(*) AS many FROM a GROUP BY window(ts, '1 day'), k) AS g WHERE g.many > (SELECT count(*) - 5 FROM t)",
     "having_value": "SELECT k, count(*) + (SELECT max(n) FROM t) AS many, (SELECT min(code) FROM t) AS code FROM a "

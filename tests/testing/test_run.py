@@ -271,3 +271,10 @@ def test_a_row_that_breaks_a_promise_in_two_blocks_is_counted_and_kept_out_once(
     step = run.step({"a": pa.table({"k": [1, 1, 1, 1], "ts": [1, 6, 3, 4]})})
     assert step.metrics["violations"] == {"ORDERED BY ts WITHIN 1 ON a": 2}
     assert [kept.rows.column("ts").to_pylist() for kept in step.quarantined] == [[3, 4]]
+
+
+def test_a_stream_for_which_another_row_of_it_stands_is_run() -> None:
+    declared = "CREATE STREAM s (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);"
+    run = penstock.testing.Run(f"{declared} SELECT DISTINCT x.k, x.ts FROM s AS x JOIN s AS y ON x.k = y.k;")
+    step = run.step({"s": pa.table({"k": [1, 1, None], "ts": [1, 1, 2]})})
+    assert step.rows.to_pylist() == [{"k": 1, "ts": 1}]

@@ -39,6 +39,40 @@ def of_joined_rows(draw: random.Random) -> str:
     return f"SELECT a.id, c.v FROM {both} WHERE {draw.choice('ac')}.{draw.choice(_COLUMNS)} NOT IN ({inner})"
 
 
+def of_expressions(draw: random.Random) -> str:
+    """Expressions of which none can be NULL, by what they are or by WHERE."""
+    if draw.random() < 0.5:
+        inner = f"SELECT coalesce({_member(draw)}, b.v, 3) FROM b WHERE {_near(draw)}{_own(draw)}"
+        return f"SELECT a.id, a.k FROM a WHERE coalesce({_value(draw)}, a.k, {draw.randint(0, 2)}) NOT IN ({inner})"
+    value, member = f"{_value(draw)} + 1", _member(draw)
+    inner = f"SELECT {member} FROM b WHERE {_near(draw)} AND {member} IS NOT NULL"
+    return f"SELECT a.id, a.v FROM a WHERE {value} IS NOT NULL AND {value} NOT IN ({inner})"
+
+
+def of_either(draw: random.Random) -> str:
+    """IN and NOT IN under OR and NOT, where what is unknown must stay apart from what is false."""
+    one, other = (_asked(draw, name) for name in "bc")
+    plain = draw.choice(("a.v > 1", "a.k IS NULL", "a.id < 3"))
+    where = draw.choice(
+        (
+            f"{one} OR {other}",
+            f"NOT ({plain} AND {one})",
+            f"NOT ({one} OR {plain})",
+            f"NOT ({one} AND {other})",
+            f"{plain} AND {one} OR NOT ({plain} OR {other})",
+        )
+    )
+    return f"SELECT a.id, a.k, a.v FROM a WHERE {where}"
+
+
+def _asked(draw: random.Random, name: str) -> str:
+    joined = "b JOIN c ON b.id = c.id AND c.ts - b.ts BETWEEN -1 AND 1"
+    inner = f"{joined if draw.random() < 0.2 else name} WHERE {_near(draw)}{_own(draw)}"
+    inner = inner if "JOIN" in inner else inner.replace("b.", f"{name}.")
+    member = _member(draw).replace("b.", f"{name}.")
+    return f"{_value(draw)} {draw.choice(('', 'NOT '))}IN (SELECT {member} FROM {inner})"
+
+
 def _value(draw: random.Random) -> str:
     return f"a.{draw.choice(_COLUMNS)}"
 
@@ -56,7 +90,7 @@ def _own(draw: random.Random) -> str:
     return draw.choice(("", "", " AND b.id > 1", " AND b.k = a.k", " AND b.v IS NOT NULL"))
 
 
-@pytest.mark.parametrize("form", [of_one, of_joins, of_joined_rows])
+@pytest.mark.parametrize("form", [of_one, of_joins, of_joined_rows, of_expressions, of_either])
 def test_a_null_among_the_members_or_beside_any_keeps_a_row_out(form: object) -> None:
     assert callable(form)
     bounded, kept, drawn_seeds = 0, 0, list(each(seeds(7000, 12, 1500)))

@@ -125,6 +125,21 @@ def is_strict(term: Term) -> bool:
     return all(_gives_null(part) for part in parts_of(term) if isinstance(part, Call))
 
 
+def has_value(term: Term, known: Callable[[ColumnRef], bool]) -> bool:
+    """Whether it is certain not to be NULL, if that is known of some columns; little is claimed."""
+    match term:
+        case Literal(value=value):
+            return value is not None
+        case ColumnRef():
+            return known(term)
+        case Call(function="coalesce" | "nvl" | "ifnull", arguments=arguments):
+            return any(has_value(argument, known) for argument in arguments)
+        case Call(function="lower" | "upper" | "trim" | "concat" | "||", arguments=arguments):
+            return all(has_value(argument, known) for argument in arguments)
+        case _:
+            return False
+
+
 def _gives_null(call: Call) -> bool:
     # `1 IN (a, 1)` is true whatever a is: only what is looked for makes IN unknown.
     is_search = call.function == "in" and all(isinstance(other, Literal) for other in call.arguments[1:])

@@ -56,7 +56,7 @@ from penstock.plan.source_plans import (
     source_plan,
     state_figure,
 )
-from penstock.plan.watched_checks import checks_of
+from penstock.plan.watched_checks import Named, checks_of, named_by
 
 
 def as_run(query: Query, verdict: Verdict) -> Query:
@@ -72,13 +72,13 @@ def closings_of(query: Query, verdict: Verdict) -> ClosingGraph:
 
 def make_plan(query: Query, verdict: Verdict) -> Plan:
     """The plan of a checked query, with those of the blocks below it."""
-    if not verdict.blocks:
-        return block_plan(query, verdict)
+    *below, top = each_block(query, verdict)
+    named = named_by((*(block for block, _ in below), top[0]))
     blocks = tuple(
-        replace(block_plan(block.query, block.verdict, block.name), frontiers=_frontiers(block))
+        replace(block_plan(block.query, block.verdict, named, block.name), frontiers=_frontiers(block))
         for block in verdict.blocks
     )
-    return replace(block_plan(*each_block(query, verdict)[-1]), blocks=blocks)
+    return replace(block_plan(*top, named), blocks=blocks)
 
 
 def _frontiers(block: BlockFinding) -> tuple[FrontierColumn, ...]:
@@ -109,8 +109,8 @@ def _last_moment(column: str, clock: ColumnRef, window: TimeWindow) -> FrontierC
     return FrontierColumn(column, clock, 2 if window.is_session else 1, is_end=False)
 
 
-def block_plan(query: Query, verdict: Verdict, name: str | None = None) -> Plan:
-    """The plan of one block, whose sources have all their promises."""
+def block_plan(query: Query, verdict: Verdict, named: Named, name: str | None = None) -> Plan:
+    """The plan of one block, whose sources have all their promises; `named` is what all blocks name of a stream."""
     known = {source.alias for source in query.all_sources}
     query = as_run(query, verdict)
     graph = JoinGraph.of(query)
@@ -137,7 +137,7 @@ def block_plan(query: Query, verdict: Verdict, name: str | None = None) -> Plan:
     whole = WholeQuery(query, graph, outputs, aggregate, met, matched, {}, closers, joint, promises, verdict, outer)
     merged = merged_sources(whole)
     closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises, remembered)
-    promises = (*promises, *checks_of(query, merged))
+    promises = (*promises, *checks_of(query, merged, named))
     whole = replace(whole, merged=merged, closers=closers, promises=promises)
     sources = tuple(source_plan(whole, source) for source in query.all_sources)
     purge_trees = () if outer is not None else find_purge_trees(graph, closers, _counted(query))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from decimal import Decimal
 
@@ -57,13 +57,30 @@ class CheckedRow:
     """Whether none of the values may be there; whether NULL may not."""
 
 
-def checks_of(query: Query, merged: Mapping[str, MergePlan | Reason]) -> Iterator[PromisePlan]:
-    """The CHECKs that are watched, as far as the engine can compare."""
+Named = Mapping[str, Set[str]]
+"""By stream, the columns that a query names of it, wherever it reads the stream."""
+
+
+def named_by(queries: Iterable[Query]) -> Named:
+    """The columns of which something may be concluded, in one block or another."""
+    found: dict[str, Set[str]] = {}
+    for query in queries:
+        for source in query.all_sources:
+            found[source.stream.name] = found.get(source.stream.name, frozenset()) | _named(query, source)
+    return found
+
+
+def checks_of(query: Query, merged: Mapping[str, MergePlan | Reason], elsewhere: Named) -> Iterator[PromisePlan]:
+    """The CHECKs that are watched, as far as the engine can compare.
+
+    What QUARANTINE keeps out of one place it keeps out of all that read the stream.
+    """
     for source in query.all_sources:
         plan = merged.get(source.alias)
         own = plan.checks if isinstance(plan, MergePlan) else ()
-        named = _named(query, source)
         for scheme in _stated(source):
+            is_kept_out = policy_of(scheme) is Policy.QUARANTINE
+            named = _named(query, source) | (elsewhere.get(source.stream.name, set()) if is_kept_out else set())
             conditions = tuple(_compared(scheme, source.stream))
             by_bucket = [c.column for c in own if c.constraint == scheme.on(source.stream.name)]
             if by_bucket and len(conditions) == len(by_bucket):

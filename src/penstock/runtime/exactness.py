@@ -4,8 +4,8 @@ An answer is **exact** as long as it is that of the full history. What may make 
 batch: rows that broke a promise on which ADAPT or TRUST went on (what it had let go is lost, and what it had called
 final may be wrong), results known to be lost, rows that a budget evicted, rows given as unmatched that a late match
 contradicts, files that vanished before it is known that they were read, and counts in place of joins. Rows that
-QUARANTINE keeps out are no part of the answer, and RECOVER finds
-what was let go: they leave it exact. FAIL ends the run.
+QUARANTINE keeps out are no part of the answer, unless their stream is read in several places and only some keep them
+out; RECOVER finds what was let go: they leave it exact. FAIL ends the run.
 
 Once inexact, always inexact: the account lives as long as the checkpoint, and says since which batch. Batches whose
 counts were never seen, because the run was killed between their end and the telling of it, count as not known.
@@ -28,8 +28,10 @@ from typing import Any
 from penstock.model.schemes import Policy
 from penstock.plan.doubting import counts_losses
 from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import ORDERS, PromiseKind
 
-_HARMLESS = (Policy.QUARANTINE, Policy.RECOVER)
+_SEEN_BY_ALL = (PromiseKind.CHECK, *ORDERS)
+"""What breaks these is the same wherever a stream is read: the row itself tells, or the order of its stream."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Exactness:
     since: int | None = None
     """The first batch whose answer may be wrong."""
     broken: Mapping[str, int] = field(default_factory=dict)
-    """By constraint, the rows that broke it and were not kept out."""
+    """By constraint, the rows that broke it and were not kept out everywhere."""
     lost: int = 0
     evicted: int = 0
     contradicted: int = 0
@@ -62,7 +64,7 @@ class Exactness:
 
     def then(self, plan: Plan, line: Mapping[str, Any]) -> Exactness:
         """With the metrics of one more batch."""
-        broken = {c: n for c, n in line["violations"].items() if n and _policy(plan, c) not in _HARMLESS}
+        broken = {c: n for c, n in line["violations"].items() if n and not _is_harmless(plan, c)}
         off_by = plan.rewriting.error_bound if plan.rewriting is not None else 0.0
         found = replace(
             self,
@@ -92,6 +94,20 @@ class Exactness:
         return replace(self, unknown=self.unknown + committed - self.through, through=committed, since=since)
 
 
-def _policy(plan: Plan, constraint: str) -> Policy:
+def _is_harmless(plan: Plan, constraint: str) -> bool:
+    """Whether the answer is that of the history, or of the history without the rows that broke a constraint."""
     promises = (p for block in plan.all_blocks for p in block.promises)
-    return next((p.policy for p in promises if p.constraint == constraint), Policy.ADAPT)
+    policy = next((p.policy for p in promises if p.constraint == constraint), Policy.ADAPT)
+    return policy is Policy.RECOVER or (policy is Policy.QUARANTINE and _is_kept_out_everywhere(plan, constraint))
+
+
+def _is_kept_out_everywhere(plan: Plan, constraint: str) -> bool:
+    """Whether a row that breaks a constraint is kept out of every place that reads its stream.
+
+    What else is watched goes as far as the memory of each block and alias: one may keep out what another lets in.
+    """
+    watched = {(b.query, p.alias): p.kind for b in plan.all_blocks for p in b.promises if p.constraint == constraint}
+    places = {(b.query, s.alias): s.stream for b in plan.all_blocks for s in b.sources}
+    streams = {places[place] for place in watched}
+    reading = {place for place, stream in places.items() if stream in streams}
+    return len(reading) == 1 or (reading == set(watched) and all(kind in _SEEN_BY_ALL for kind in watched.values()))

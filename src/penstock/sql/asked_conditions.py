@@ -112,8 +112,9 @@ def formula_of(node: exp.Expr, whole: Code, *, denied: bool = False) -> Formula 
     node = unwrapped(node)
     written = question_of(node)
     if written is not None:
-        words = words_of(tokens_of(node, ()))
-        return AskedQuestion(replace(written, negated=written.negated is not denied), words)
+        words, negated = words_of(tokens_of(node, ())), written.negated is not denied
+        asked = replace(written, negated=negated, takes_unknown=negated and written.members)
+        return AskedQuestion(asked, words)
     if not any(questions_in(node)):
         tokens = _tokens_within(node, whole)
         return Plain(Code(node, tokens, stretch_of(tokens)), denied) if tokens else None

@@ -32,7 +32,7 @@ from penstock.model.predicates import (
 )
 from penstock.model.spans import Span, Unit
 from penstock.model.term_types import common_type, type_of
-from penstock.model.types import Kind
+from penstock.model.types import DataType, Kind
 from penstock.records import record
 from penstock.sql.constants import constant_of, number_of, span_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
@@ -41,7 +41,7 @@ from penstock.sql.scope import Scope
 from penstock.sql.shared_columns import equalities
 from penstock.sql.terms import term_of
 from penstock.sql.tree import Code, QueryText, Stretch
-from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped
+from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped, unwrapped_tokens
 
 _OPS: dict[type[exp.Expr], Op] = {
     exp.EQ: Op.EQ,
@@ -50,6 +50,11 @@ _OPS: dict[type[exp.Expr], Op] = {
     exp.GT: Op.GT,
     exp.GTE: Op.GE,
 }
+_OPENING, _CLOSING = (TokenType.L_PAREN, TokenType.L_BRACKET), (TokenType.R_PAREN, TokenType.R_BRACKET)
+_ASKED_IN_WHERE = (
+    "it is a condition of WHERE; where an outer join asks it in ON, that of a query on its side: "
+    "LEFT JOIN (SELECT * FROM s WHERE EXISTS (SELECT …)) AS x ON …"
+)
 
 
 @record
@@ -151,9 +156,7 @@ def _bind_conjunct(
             bound.existences.append(exists)
         else:
             what = "IN (SELECT …)" if exists.members else "EXISTS"
-            scope.source.report(
-                Refused, f"{what} is not in Penstock's language here", at, hint="it is a condition of WHERE"
-            )
+            scope.source.report(Refused, f"{what} is not in Penstock's language here", at, hint=_ASKED_IN_WHERE)
         return
     text = spelt(scope.source.text, tokens)
     note_scalars(node, at, scope)
@@ -214,17 +217,26 @@ def existence_of(node: exp.Expr, tokens: tuple[Token, ...], at: Stretch) -> Writ
 
 
 def _compared_with(node: exp.In, tokens: tuple[Token, ...]) -> tuple[tuple[exp.Expr, tuple[Token, ...]], ...]:
-    """What stands before IN: an expression, or several in parentheses; columns have places of their own."""
+    """What stands before IN: an expression, or several in parentheses."""
     first = next((n for n, token in enumerate(tokens) if token.token_type is TokenType.IN), len(tokens))
     before = tokens[:first]
     while before and before[0].text.upper() == "NOT":
         before = before[1:]
     while before and before[-1].text.upper() == "NOT":
         before = before[:-1]
-    left = unwrapped(node.this)
-    if isinstance(left, exp.Tuple):
-        return tuple((unwrapped(part), before) for part in left.expressions)
-    return ((left, before),)
+    left, own = unwrapped(node.this), unwrapped_tokens(before)
+    if not isinstance(left, exp.Tuple):
+        return ((left, before),)
+    parts, depth = [list[Token]()], 0
+    for token in own:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if token.token_type is TokenType.COMMA and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    if len(parts) != len(left.expressions):
+        return ((left, before),)  # `x::STRUCT<a: INT, b: INT>`: no column is compared with such a one
+    return tuple((unwrapped(part), tuple(tokens)) for part, tokens in zip(left.expressions, parts, strict=True))
 
 
 def _is_always_true(node: exp.Expr) -> bool:
@@ -387,6 +399,12 @@ def _sum(node: exp.Expr, scope: Scope) -> _Sum | None:
     return None
 
 
+def _is_no_length(kind: DataType, other: DataType) -> bool:
+    """Whether a difference is one that Spark works out, but no length on a clock: of prices, of a time and a DATE."""
+    is_known = all(one.is_number or one.is_instant for one in (kind, other)) and common_type((kind, other)) is not None
+    return is_known and not (kind.is_clock and kind.compares_with(other))
+
+
 def _in_days(length: _Sum, moved: _Sum, scope: Scope) -> _Sum:
     """`day + 2`: a whole number beside a DATE is one of days."""
     is_date = len(moved.added) == 1 and not moved.taken and _is_date(moved.added[0], scope)
@@ -441,7 +459,9 @@ def _difference(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope
         return None
     subtracted = any(len(side.added) + len(side.taken) > 1 for side in (first, second))
     whole_days = any(s.unit is not None and abs(s.ticks) >= Unit.DAY.value for s in spans)
-    kind = scope.type_of(minuend)
+    kind, other = scope.type_of(minuend), scope.type_of(subtrahend)
+    if kind is not None and other is not None and _is_no_length(kind, other):
+        return None
     is_by_calendar = kind is not None and kind.kind is Kind.TIMESTAMP and (subtracted or whole_days)
     difference = Difference(minuend, subtrahend, op, span, text, is_by_calendar)
     # Inside one stream it is an ordinary filter.

@@ -23,6 +23,7 @@ _OTHER_UNITS = {
 }
 _EXACT_IN_DOUBLE = 2**53
 """Below this, whole numbers are what they are as a DOUBLE too, which is what 1e3 is to Spark."""
+_LARGEST_INT = 2**31 - 1
 _MOST_DIGITS = 18
 """Decimals of so many digits are compared with a BIGINT without rounding."""
 
@@ -65,7 +66,7 @@ def sum_of_spans(spans: list[Span]) -> Span | None:
 
 
 def span_of(node: exp.Expr) -> Span | None:
-    """A length: an INTERVAL of one unit or several, or a bare number."""
+    """A length: an INTERVAL, or a bare number; also one added to another, or taken several times."""
     node = unwrapped(node)
     if isinstance(node, exp.Neg):
         inner = span_of(node.this)
@@ -75,12 +76,25 @@ def span_of(node: exp.Expr) -> Span | None:
         if left is None or right is None or (left.unit is None) != (right.unit is None):
             return None
         return sum_of_spans([left, right])
+    if isinstance(node, exp.Mul):
+        return _times(node.this, node.expression) or _times(node.expression, node.this)
     if isinstance(node, exp.Interval):
         return _interval(node)
     if isinstance(node, exp.MakeInterval) or (isinstance(node, exp.Anonymous) and _is_made(node)):
         return _made_interval(node)
     number = number_of(node)
     return None if number is None else span_or_none(number)
+
+
+def _times(one: exp.Expr, number: exp.Expr) -> Span | None:
+    """`INTERVAL 1 HOUR * 2`, `60 * 60`: a length several times; of an INT no more than an INT holds."""
+    length, times = span_of(one), number_of(number)
+    if length is None or times is None or times != times.to_integral_value():
+        return None
+    ticks = length.ticks * int(times)
+    if length.unit is None:
+        return span_or_none(Decimal(ticks)) if abs(ticks) <= _LARGEST_INT else None
+    return _of_ticks(Decimal(ticks))
 
 
 def _is_made(node: exp.Anonymous) -> bool:

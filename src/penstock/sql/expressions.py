@@ -28,7 +28,8 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (
         exp.Query,
         "a subquery",
-        "EXISTS and IN take one, as a condition of WHERE; of tables it may be a value",
+        "EXISTS and IN take one, as a condition of WHERE; of tables it may be a value, but in the ON of a table: there "
+        "write (SELECT … FROM t WHERE x > (SELECT …)) AS t",
     ),
     (
         exp.Window,

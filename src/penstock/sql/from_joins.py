@@ -19,8 +19,9 @@ from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment
 from penstock.sql.from_parts import Part, Position, alias_of, items_of
 from penstock.sql.inlining import CannotInline
-from penstock.sql.scope import Scope, Visible
+from penstock.sql.scope import Scalars, Scope, Visible
 from penstock.sql.shared_columns import all_columns, equalities, merged_column
+from penstock.sql.table_values import scalars_of
 from penstock.sql.tables import TableBinder, table_side
 from penstock.sql.tree import FromJoin, Stretch, WrittenJoin
 
@@ -75,7 +76,9 @@ class JoinBinder:
             return left or right
         self._refuse_twins(left, right, written)
         left = self._with_columns_of_its_own(left, right, written)
-        scope = self.scope_of(left, right, written.kind)
+        # A row of ON is a row of each side.
+        both = Part(Join(JoinKind.INNER, left.tree, right.tree, ()), {**left.tables, **right.tables})
+        scope = self.scope_of(left, right, written.kind, scalars_of(self.binder, both, environment))
         on = list(self.binder.predicates(bind_condition(written.on, scope)))
         merged = {fold(column.name): column for column in (*left.merged, *right.merged)}
         for name, mine, theirs in self.shared(left, right, written):
@@ -110,7 +113,7 @@ class JoinBinder:
                 at = item.alias.at if item.alias is not None else item.at
                 self.binder.report(f"{alias} stands twice in the query", at, "give each its own alias: stream AS a")
 
-    def scope_of(self, left: Part, right: Part, kind: WrittenJoin) -> Scope:
+    def scope_of(self, left: Part, right: Part, kind: WrittenJoin, scalars: Scalars | None = None) -> Scope:
         """What ON sees."""
         seen = {**left.tables, **right.tables}
         known = set(map(fold, seen))
@@ -121,8 +124,8 @@ class JoinBinder:
         }
         for table in self.binder.late_tables:
             hidden[fold(table.alias)] = _JOINED_LATER if kind is WrittenJoin.INNER else _JOINED_IN_A_QUERY
-        merged = (*left.merged, *right.merged)
-        return Scope(self.source, seen, merged=merged, hidden=hidden, missing=frozenset(self.binder.missing))
+        merged, missing = (*left.merged, *right.merged), frozenset(self.binder.missing)
+        return Scope(self.source, seen, merged=merged, hidden=hidden, missing=missing, scalars=scalars)
 
     def _filtered(
         self, left: Part, right: Part, on: tuple[Predicate, ...], written: FromJoin, position: Position

@@ -4,8 +4,9 @@
 `e NOT IN (SELECT c …)` keeps a row iff `e <> c` is true for every c: a NULL among them, or a NULL e beside any, keeps
 it out. So it is NOT EXISTS with `c = e`, where c may be NULL also NOT EXISTS with `c IS NULL`, and where e may be NULL
 also NOT EXISTS with `e IS NULL`: none of the three holds iff `e <> c` for every c. The last two are tied to the row by
-what else the query compares with it. Where nothing else does, a single NULL to come would decide over all rows that
-wait, so it is refused with what to write; so are expressions, pairs, and a value of a stream that may be absent.
+what else the query compares with it. That NOT IN does not hold, as beside OR, is one EXISTS: `c = e`, or one of them is
+NULL. Where nothing else ties the two, a single NULL to come would decide over all rows that wait, so it is refused with
+what to write; so are expressions and pairs that may be NULL, and a value of a stream that may be absent.
 
 A query over one stream, inlined or not, is that source, and all its conditions are those of the EXISTS. Any other is a
 block: what its WHERE says of its own streams is the block's, what ties them to the rows around it is the EXISTS'.
@@ -21,10 +22,19 @@ from sqlglot import exp
 
 from penstock.errors import Refused
 from penstock.model.clauses import Output
-from penstock.model.expressions import ColumnRef, Expression, Literal
+from penstock.model.expressions import Call, ColumnRef, Expression, has_value
 from penstock.model.names import fold
 from penstock.model.never_null import never_null
-from penstock.model.predicates import NullTest, Predicate, aliases_of, conjunct, conjunction, rejects_null
+from penstock.model.predicates import (
+    NullTest,
+    Opaque,
+    Predicate,
+    Residual,
+    aliases_of,
+    conjunct,
+    conjunction,
+    rejects_null,
+)
 from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
@@ -57,6 +67,10 @@ if TYPE_CHECKING:
 
 INSIDE, OUTSIDE = "inside", "outside"
 _NAME = "subquery"
+_OF_GROUPS = (
+    "group in a query in FROM, and ask that: EXISTS (SELECT 1 FROM (SELECT k, window(ts, '5 minutes').end AS until, "
+    "count(*) AS n FROM t GROUP BY ALL) AS g WHERE g.k = s.k AND g.n > 2)"
+)
 _BY_ITSELF = (
     "a query that groups, unites or makes distinct stands by itself: compare what it gives, (a, b) IN (SELECT …)"
 )
@@ -244,7 +258,8 @@ class SubqueryBinder:
                 assert isinstance(asked, ColumnRef)
                 condition.append(NullTest(asked, is_null=True))
                 continue
-            is_there = not isinstance(value, ColumnRef) or value.alias in self.there
+            named = (value,) if isinstance(value, ColumnRef) else value.columns
+            is_there = all(ref.alias in self.there for ref in named)
             lacking = [
                 (OUTSIDE, value, self._has_value(value, self.binder.known, is_there=is_there)),
                 (INSIDE, other, self._has_value(other, tuple(condition), is_there=True)),
@@ -253,19 +268,25 @@ class SubqueryBinder:
                 if not (ties and is_there and len(inside) == 1 and not written.is_value and _are_columns(value, other)):
                     self._refuse_null(written, may_be_null[0][1])
                     return False
-                self._unknown += [place for place, *_ in may_be_null]
+                if written.negated:
+                    self._unknown += [place for place, *_ in may_be_null]
+            else:
+                may_be_null = []
             predicate = equality(value, other)
             problem = predicate_problem(predicate, {**self.binder.sources.by_alias})
             if problem is not None:
                 self.binder.report(problem.message, written.at, problem.hint)
                 return False
-            condition.append(predicate)
+            condition.append(_perhaps_equal(value, other) if may_be_null and not written.negated else predicate)
         return True
 
     def _has_value(self, value: ColumnRef | Expression, known: tuple[Predicate, ...], *, is_there: bool) -> bool:
-        """Whether it is certain not to be NULL; `is_there`: whether its stream has a tuple in every row."""
+        """Whether it is certain not to be NULL; `is_there`: whether its streams have a tuple in every row."""
         if isinstance(value, Expression):
-            return isinstance(value.term, Literal) and value.term.value is not None
+            asked = Call("is not null", (value.term,))
+            if value.deterministic and any(isinstance(p, Opaque) and p.expression.term == asked for p in known):
+                return True
+            return has_value(value.term, lambda ref: self._has_value(ref, known, is_there=is_there))
         if any(rejects_null(p) and value in p.columns for p in known):
             return True
         return is_there and never_null(self.binder.sources.by_alias[value.alias], value.column)
@@ -274,13 +295,9 @@ class SubqueryBinder:
         told, instead = f"NOT IN with {value}, which may be NULL: one NULL keeps every row out", "NOT EXISTS"
         if written.is_value:
             told, instead = f"IN with {value}, which may be NULL: then it is neither true nor false", "EXISTS"
-        self.binder.report(
-            told,
-            written.at,
-            f"add {value} IS NOT NULL to the WHERE that it stands in, declare CHECK ({_bare(value)} IS NOT NULL), "
-            f"or write {instead} (SELECT 1 …)",
-            Refused,
-        )
+        declared = f" declare CHECK ({value.column} IS NOT NULL)," if isinstance(value, ColumnRef) else ""
+        hint = f"add {value} IS NOT NULL to the WHERE that it stands in,{declared} or write {instead} (SELECT 1 …)"
+        self.binder.report(told, written.at, hint, Refused)
 
     # Blocks
 
@@ -393,6 +410,8 @@ def _refused_in_exists(body: QueryBody) -> tuple[str, str] | None:
         body = body.body
     if isinstance(body, SetOperation):
         return f"{body.kind} inside EXISTS is not in Penstock's language", _OF_EITHER
+    if isinstance(body, Select) and body.having is not None:
+        return "HAVING inside EXISTS is not in Penstock's language", _OF_GROUPS
     if isinstance(body, Select) and body.group_by:
         return "GROUP BY inside EXISTS means nothing", "leave it out"
     if isinstance(body, Select) and any(item.over is not None for item in body.items):
@@ -407,12 +426,18 @@ def _moved(column: Visible, moved: dict[ColumnRef, ColumnRef]) -> Visible:
     return column
 
 
+def _perhaps_equal(value: ColumnRef | Expression, other: ColumnRef | Expression) -> Predicate:
+    """That two columns are equal, or that nobody knows, as one is NULL: what NOT IN does not let be."""
+    assert isinstance(value, ColumnRef)
+    assert isinstance(other, ColumnRef)
+    unknown = tuple(Call("is null", (ref,)) for ref in (value, other))
+    term = Call("or", (Call("=", (value, other)), *unknown))
+    text = f"({value} = {other} OR {value} IS NULL OR {other} IS NULL)"
+    return Residual(Expression(text, (value, other), term), text, skeleton=term)
+
+
 def _are_columns(*values: ColumnRef | Expression) -> bool:
     return all(isinstance(value, ColumnRef) for value in values)
-
-
-def _bare(value: ColumnRef | Expression) -> str:
-    return value.column if isinstance(value, ColumnRef) else str(value)
 
 
 def _has_subquery(select: Select) -> bool:

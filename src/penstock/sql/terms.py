@@ -66,6 +66,7 @@ _CUTS = frozenset(
     | {"MILLISECOND", "MICROSECOND"}
 )
 """The units that date_trunc and trunc cut to."""
+_NULL_TESTS = {"isnull": "is null", "isnotnull": "is not null"}
 _CHAINS: dict[type[exp.Expr], str] = {exp.And: "and", exp.Or: "or"}
 
 
@@ -117,6 +118,12 @@ def term_of(
             return Call("is null", (read(node.this),))
         case exp.Not(this=exp.Is(expression=exp.Null())):
             return Call("is not null", (read(node.this.this),))
+        case exp.Is(expression=exp.Boolean(this=truth)):
+            return Call("<=>", (read(node.this), Literal(bool(truth))))
+        case exp.NullSafeNEQ():
+            return Call("not", (Call("<=>", (read(node.this), read(node.expression))),))
+        case exp.Anonymous(expressions=[only]) if (test := _NULL_TESTS.get(_name(node))) is not None:
+            return Call(test, (read(only),))
         case exp.In() if node.expressions:
             return Call("in", tuple(read(part) for part in (node.this, *node.expressions)))
         case exp.Neg():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.sql.tree import Stretch
 
@@ -53,6 +53,17 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
+
+
+def unwrapped_tokens(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The tokens of what stands in parentheses, without these; where all of it does."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if not depth and place < len(tokens) - 1:
+            return tokens
+    is_wrapped = len(tokens) > 1 and tokens[0].token_type is TokenType.L_PAREN
+    return unwrapped_tokens(tokens[1:-1]) if is_wrapped else tokens
 
 
 def string_literal(value: str) -> str:

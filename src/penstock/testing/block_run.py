@@ -12,8 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.analysis.finding import Verdict
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
+from penstock.plan.planner import as_run
 from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, PromiseBroken, StepResult
 from penstock.runtime.counts import (
@@ -52,13 +54,14 @@ class BlockStep:
 class BlockRun:
     """A block under way."""
 
-    def __init__(self, query: Query, plan: Plan, cells: int, patience: Patience) -> None:
+    def __init__(self, query: Query, verdict: Verdict, plan: Plan, cells: int, patience: Patience) -> None:
         self.query = query
+        self.as_run = as_run(query, verdict)
         self.plan = plan
         self.patience = patience
         self.answering = Answering(query, plan)
         self.grid = Grid.of(plan, cells)
-        self.reading = TableReader(query, plan, self.grid)
+        self.reading = TableReader(query, self.as_run, plan, self.grid)
         self._stage = second_stage_of(plan)
         self.stores: list[dict[str, bytes]] = []
         self.cells: list[Cell] = []
@@ -86,7 +89,7 @@ class BlockRun:
         if second:
             self.stores += redealt_buckets(self.answering.plan, second, grid.cells, self.answering.groups)
         self.grid = grid
-        self.reading = TableReader(self.query, self.plan, grid)
+        self.reading = TableReader(self.query, self.as_run, self.plan, grid)
         self.restart()
 
     def _bucket(self, number: int, saved: dict[str, bytes]) -> GroupStage:

@@ -19,7 +19,6 @@ from penstock.model.names import fold
 from penstock.model.predicates import Bound, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
-from penstock.model.simplify import simplified
 from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.model.table import is_total
 from penstock.plan.plan import Plan
@@ -35,14 +34,15 @@ from penstock.testing.evaluating import evaluated, only_spark
 class TableReader:
     """Reads the streams of one query."""
 
-    def __init__(self, query: Query, plan: Plan, grid: Grid) -> None:
+    def __init__(self, query: Query, as_run: Query, plan: Plan, grid: Grid) -> None:
         self.query = query
         self.plan = plan
         self.grid = grid
         self.streams = {s.stream.name: s.stream for s in query.all_sources}
         self._given = {s.stream.name for s in query.all_sources if s.below is not None}
         """Streams that a block gives: their conditions hold already."""
-        self._conditions = {str(p): p for known in (query, simplified(query)) for p in known.predicates}
+        # What of a stream is asked of another one that stands for it is a condition on that one.
+        self._conditions = {str(p): p for known in (query, as_run) for p in known.predicates}
         self._filters = {s.alias: [self._named(text, s.alias) for text in s.filters] for s in plan.sources}
         tests = plan.tree.tests
         self._tests = {test: self._named(test.text, test.alias) for test in tests}

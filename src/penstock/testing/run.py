@@ -61,8 +61,8 @@ class Run:
         verdict = check_query(self.query)
         self.plan = runnable_plan(self.query, verdict, allow_unbounded=True)
         self.blocks = [
-            BlockRun(block, replace(plan, audit=self.audit), cells, self.patience)
-            for (block, _), plan in zip(each_block(self.query, verdict), self.plan.all_blocks, strict=True)
+            BlockRun(block, known, replace(plan, audit=self.audit), cells, self.patience)
+            for (block, known), plan in zip(each_block(self.query, verdict), self.plan.all_blocks, strict=True)
         ]
         """From below; the last gives the answer."""
         self._streams = tuple(

@@ -131,7 +131,7 @@ def explain(
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="OUT", help="Write one HTML page.")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Show what the run with this checkpoint has measured.")
+        str | None, typer.Option(metavar="DIR", help="Show what the run with this checkpoint has measured.")
     ] = None,
     curve: Annotated[
         int | None,

@@ -30,12 +30,24 @@ _EXAMPLES = {
             "for ever, a batch every ten seconds, on a cluster",
             "penstock run job.sql --master spark://host:7077 --checkpoint hdfs://name/job --trigger 10s",
         ),
+        (
+            "of topics of Kafka: the connector of your Spark's version",
+            "penstock run job.sql --checkpoint state "
+            "--conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0",
+        ),
+        (
+            "watched: metrics for Prometheus, a JSON object a batch, a program that is started when a promise breaks",
+            "penstock run job.sql --checkpoint state --prometheus 9464 --log json --hook ./wake.sh",
+        ),
         ("with a page that shows it, at a free port", "penstock run job.sql --checkpoint state --page"),
         ("measured", "penstock run job.sql --checkpoint state --metrics batches.jsonl --strict"),
     ),
     "state": (("ten rows of each stream, and whom they wait for", "penstock state state --rows 10"),),
     "rescale": (("for a cluster of sixteen cores", "penstock rescale state --cells 32"),),
     "page": (("what a run did, as one file", "penstock page batches.jsonl --html run.html"),),
+    "bench": (
+        ("from a clone of the repository; --help after the name has its options", "penstock bench packets --quick"),
+    ),
     "profile": (("which declarations would the data keep?", "penstock profile job.sql"),),
 }
 

@@ -59,6 +59,11 @@ def test_what_a_run_has_seen_and_cannot_be_read_is_an_error(counted: Path, tmp_p
     done = CliRunner().invoke(app, ["explain", str(counted), "--checkpoint", str(tmp_path / "checkpoint")])
     assert done.exit_code == 1
     assert "cannot be read" in done.stderr
+    by_uri = CliRunner().invoke(app, ["explain", str(counted), "--checkpoint", (tmp_path / "checkpoint").as_uri()])
+    assert "cannot be read" in by_uri.stderr, "a disk by its URI is the disk"
+    away = CliRunner().invoke(app, ["explain", str(counted), "--checkpoint", "hdfs://name/job"])
+    assert away.exit_code == 2
+    assert "explain starts no Spark, and so reads no checkpoint hdfs://name/job" in away.stderr
     done = CliRunner().invoke(app, ["explain", str(counted), "--checkpoint", str(tmp_path / "none")])
     assert done.exit_code == 2
     assert "there is no checkpoint" in done.stderr

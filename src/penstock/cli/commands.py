@@ -131,7 +131,7 @@ def explain(
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="OUT", help="Write one HTML page.")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Show what the run with this checkpoint has measured.")
+        str | None, typer.Option(metavar="DIR", help="Show what the run with this checkpoint has measured.")
     ] = None,
     curve: Annotated[
         int | None,
@@ -362,7 +362,9 @@ def rescale(
 
 
 # What stands after NAME belongs to the experiment, `--help` included.
-@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+@app.command(
+    epilog=epilog("bench"), context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True}
+)
 @guarded
 def bench(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment; a name that is none lists them.")],

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlparse
 
 from penstock.cli.outcome import BAD_INPUT, complain, exit_code, say
 from penstock.errors import UsageError
@@ -58,15 +59,22 @@ def print_report(verdicts: Sequence[Verdict], as_json: bool, witness: int | None
         say(check_report(verdicts, Ink.of(sys.stdout), witness))
 
 
-def observed_by(script: Script, checkpoint: Path | None) -> dict[str, Observed]:
-    """By query, what a run has measured."""
+def observed_by(script: Script, checkpoint: str | None) -> dict[str, Observed]:
+    """By query, what a run has measured; its checkpoint lies on a local disk, for there is no Spark here."""
     from penstock.plan.counting import read_observed  # noqa: PLC0415
 
     if checkpoint is None:
         return {}
-    if not checkpoint.is_dir():
+    scheme = urlparse(checkpoint).scheme
+    if scheme not in ("", "file"):
+        raise UsageError(
+            f"explain starts no Spark, and so reads no checkpoint {checkpoint}",
+            hint="`penstock state` reads what is kept there; explain takes a folder of a local disk",
+        )
+    folder = Path(f"/{checkpoint.removeprefix('file:').lstrip('/')}" if scheme else checkpoint)
+    if not folder.is_dir():
         raise UsageError(f"there is no checkpoint {checkpoint}", hint="the folder that `run --checkpoint` was given")
-    found = {query.name: read_observed(checkpoint / query.name) for query in script.queries}
+    found = {query.name: read_observed(folder / query.name) for query in script.queries}
     return {name: seen for name, seen in found.items() if seen is not None}
 
 

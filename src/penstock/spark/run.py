@@ -171,9 +171,9 @@ def _run(
             )
             require_files(one.query.name, one.checkpoint.spark)
         if one.query.name in sinks:
-            require_fit(sinks[one.query.name], one.checkpoint)
+            require_fit(spark, sinks[one.query.name], one.checkpoint)
         for drain in one.drains:
-            require_fit(drain.sink, drain)
+            require_fit(spark, drain.sink, drain)
     for one in running:
         if one.checkpoint is not None and (changes := changed[one.query.name]):
             made = one.assembled
@@ -192,7 +192,7 @@ def _run(
             if one.checkpoint is not None:
                 one.checkpoint.hold(spark)
                 if one.query.name in sinks:
-                    remove_uncommitted(one.checkpoint.spark, partial(may_have, sinks[one.query.name]))
+                    remove_uncommitted(one.checkpoint.spark, partial(may_have, spark, sinks[one.query.name]))
 
         def start(one: Running) -> None:
             with settings_of_its_kind(spark, script, one, options.conf):

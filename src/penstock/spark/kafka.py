@@ -111,7 +111,7 @@ def records_of_rows(rows: DataFrame, sink: Sink) -> DataFrame:
     for name in asked:
         if fold(name) not in known:
             raise UsageError(
-                f"sink {sink.name}: {_KEY} names {name}, which is no column of the answer",
+                f"sink {sink.name}: {_KEY} names {name}, which is no column of its rows",
                 detail=f"there are: {', '.join(rows.columns)}",
             )
     columns = [F.col(quoted(known[fold(name)])) for name in asked]

@@ -36,6 +36,7 @@ from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.first_look import tell_splits
 from penstock.spark.hadoop_path import worker_folder
 from penstock.spark.interrupts import Interrupt, ending_of, noted_interrupts
+from penstock.spark.kafka_topics import KnownTopics
 from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.pending_batch import require_files
@@ -157,6 +158,8 @@ def _run(
                 one.assembled.essence, written_lines(one.query), one.assembled.plans
             )
             require_files(one.query.name, one.checkpoint.spark)
+        if one.topics is not None:
+            one.topics.require(say)
         if one.query.name in sinks:
             require_fit(spark, sinks[one.query.name], one.checkpoint)
         for drain in one.drains:
@@ -217,6 +220,8 @@ def _take(spark: SparkSession, one: Running, sink: Sink | None) -> None:
     one.checkpoint.hold(spark)
     for drain in one.drains:
         drain.require(spark)
+    if one.topics is not None:
+        one.topics.keep()
     if sink is not None:
         remove_uncommitted(one.checkpoint.spark, partial(may_have, spark, sink))
 
@@ -287,9 +292,12 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     exactness = checkpoint.exactness() if checkpoint is not None else Exactness()
     drains = drains_of(script, query, plan, checkpoint)
     files = _files_of(spark, query, plan, checkpoint)
-    return Running(
+    one = Running(
         query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness, files=files
     )
+    if checkpoint is not None:
+        one.topics = KnownTopics(spark, checkpoint.folder, streams_read(query))
+    return one
 
 
 def _files_of(spark: SparkSession, query: Query, plan: Plan, checkpoint: Checkpoint | None) -> BatchFiles | None:

@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError, UsageError
-from penstock.model.names import fold, quoted
+from penstock.model.names import fold, nearest, quoted
 from penstock.model.stream import OF_RECORD, SOURCE_PARTS, Sink, Storage, Stream
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.malformed import ORIGIN, record_column
@@ -148,6 +148,13 @@ def topics_of(spark: SparkSession, stream: Stream) -> dict[str, str]:
 def passes_over_losses(stream: Stream) -> bool:
     """Whether it says that records which are gone before they are read are no reason to stop."""
     return stream.storage is not None and _given(stream.storage).get("failondataloss", "").lower() == "false"
+
+
+def misspelt_columns(stream: Stream) -> dict[str, str]:
+    """Columns that are read from the value, where no record has them, and the columns of a record that were meant."""
+    fields = [c.name for c in stream.carried if c.derived is None and fold(c.name) not in OF_RECORD]
+    close = {name: nearest(name, OF_RECORD) for name in fields if name.startswith("_")}
+    return {name: meant for name, meant in close.items() if meant is not None}
 
 
 def _names(storage: Storage, found: Mapping[str, Iterable[int]]) -> tuple[str, ...]:

@@ -86,6 +86,22 @@ def test_a_value_that_is_blank_is_malformed_and_one_that_is_not_there_is_none(sp
     assert [value for n, value in enumerate(values) if found[str(n)] is not None] == ["", " \n\t", "null", "[1]", "{"]
 
 
+def test_a_value_of_bytes_that_are_no_utf_8_is_malformed(spark: SparkSession) -> None:
+    """Spark's reader puts one character in the place of each such byte: two items that differ would be joined."""
+    of = stream("'value.format' 'json'", f"{COLUMNS}, ON MALFORMED QUARANTINE")
+    values = [
+        b'{"id": 1, "item": "caf\xe9"}',
+        b'{"id": 2, "item": "caf\xe8"}',
+        '{"id": 3, "item": "café"}'.encode(),
+        None,
+    ]
+    fields = "value BINARY, key STRING, topic STRING, partition INT, offset BIGINT"
+    records = spark.createDataFrame([(value, None, "orders", 0, n) for n, value in enumerate(values)], fields)
+    rows = rows_of_records(records, of).select("item", F.col(record_column(of)).isNotNull()).collect()
+    assert [is_malformed for _, is_malformed in rows] == [True, True, False, False]
+    assert rows[2][0] == "café"
+
+
 @pytest.mark.parametrize("policy", ["QUARANTINE", "FAIL", "NULL"])
 def test_what_stands_behind_a_value_makes_it_malformed_under_every_policy(spark: SparkSession, policy: str) -> None:
     """Spark's reader takes the first value, which goes on under NULL; but it is counted."""

@@ -56,7 +56,8 @@ def read_values(records: DataFrame, stream: Stream, fields: list[Declared]) -> C
 def partly_read(stream: Stream) -> Column:
     """The text of a record of which Spark's reader of JSON reads a part only, or nothing; NULL of every other one.
 
-    Of nothing but blanks it makes a row of NULLs, as of a record without a value; but a value is there.
+    Of nothing but blanks it makes a row of NULLs, as of a record without a value; but a value is there. Bytes that are
+    no UTF-8 it replaces, all by the same character: texts that differ would be equal.
     """
     assert stream.storage is not None
     if _form(stream.storage, f"stream {stream.name}") == _AVRO:
@@ -64,7 +65,7 @@ def partly_read(stream: Stream) -> Column:
     text = F.col("value").cast("string")
     # The first is asked of every record, and is true of most.
     is_blank = ~F.startswith(text, F.lit("{")) & F.rlike(text, F.lit(r"^\s*$"))
-    return F.when(is_blank | ~is_one_value(text, _spark_options(stream.storage)), text)
+    return F.when(is_blank | ~F.is_valid_utf8(text) | ~is_one_value(text, _spark_options(stream.storage)), text)
 
 
 def written_values(rows: DataFrame, storage: Storage, what: str) -> Column:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -20,7 +21,7 @@ from penstock.spark.hadoop_path import HadoopPath, hadoop_settings, place_of, re
 from penstock.spark.run_lock import RunLock
 from penstock.spark.worker_files import path_written
 from tests.spark.conftest import Bench
-from tests.spark.oracle import bag, written
+from tests.spark.oracle import Bag, bag, written
 from tests.spark.test_run import JOIN, KN, PLAIN, STREAMS, expected, is_clean, rows
 
 MOUNT = "fs.viewfs.mounttable.penstock.link./kept"
@@ -152,6 +153,55 @@ def test_a_checkpoint_on_another_file_system_is_guarded_goes_on_and_keeps_rows_o
     other = bench.run(script.replace("s.k = t.k", "s.k = t.n"), place=uri)
     assert is_clean(other, 2), other.err
     assert "was made by another query" in other.err
+
+
+def lying_in(folder: Path) -> Bag:
+    """What a sink holds whose log names its files by a URI that only Hadoop reads."""
+    tables = (pq.read_table(file) for file in folder.glob("*.parquet"))
+    return bag(tuple(row.values()) for table in tables for row in table.to_pylist())
+
+
+def test_a_sink_on_another_file_system_swallows_nothing(bench: Bench, viewed: tuple[str, Path]) -> None:
+    """Spark's file sink passes over batches that its log has: with a new checkpoint that would be all of them."""
+    uri, folder = viewed
+    script = PLAIN.replace("{out}", f"{uri}/answers") + JOIN
+    bench.write("s", rows(0, 4), KN)
+    bench.write("t", rows(0, 4), KN)
+    for _ in range(2):
+        ran = bench.run(script)
+        assert ran.code == 0, ran.err
+        bench.write("s", rows(4, 4), KN)
+    assert lying_in(folder / "answers") == expected(rows(0, 8), rows(0, 4))
+    other = bench.run(script, checkpoint="another")
+    assert is_clean(other, 1), other.err
+    assert f"{uri}/answers holds the results of another run" in other.err
+    within = bench.run(script, place=f"{uri}/answers/checkpoint")
+    assert is_clean(within, 2), within.err
+    assert "lie one in the other" in within.err
+
+
+def test_a_sink_without_a_scheme_lies_where_the_default_file_system_does(
+    bench: Bench, spark: SparkSession, tmp_path: Path
+) -> None:
+    """It was looked for on the local disk, and the second run was told that it is gone."""
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
+    before = conf.get("fs.defaultFS")
+    (tmp_path / "mounted").mkdir()
+    script = PLAIN.replace("{data}", (tmp_path / "data").as_uri()).replace("{out}", "/kept/answers") + JOIN
+    bench.write("s", rows(0, 4), KN)
+    bench.write("t", rows(0, 4), KN)
+    try:
+        conf.set("fs.defaultFS", "viewfs://penstock/")
+        conf.set(MOUNT, (tmp_path / "mounted").as_uri())
+        spark.conf.set("penstock.parquet", "spark")
+        for _ in range(2):
+            ran = bench.run(script, place="/kept/checkpoint")
+            assert ran.code == 0, ran.err
+            bench.write("s", rows(4, 4), KN)
+    finally:
+        conf.set("fs.defaultFS", before)
+        conf.unset(MOUNT)
+    assert lying_in(tmp_path / "mounted" / "answers") == expected(rows(0, 8), rows(0, 4))
 
 
 def test_a_checkpoint_by_the_uri_of_a_disk_has_its_plan_beside_its_state(bench: Bench, tmp_path: Path) -> None:

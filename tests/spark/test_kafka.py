@@ -23,6 +23,7 @@ from tests.kafka.broker import Broker
 from tests.kafka.client import Client
 from tests.maven import lacking
 from tests.spark.conftest import Bench, connector, kill_session
+from tests.spark.test_run import is_clean
 
 pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
@@ -328,8 +329,61 @@ def test_a_topic_that_was_made_anew_is_an_error(bench: Bench, broker: Broker, cl
     client.create("orders", 3)
     client.send("orders", [(0, None, order(1, 5000))])
     ran = bench.run(script(broker, TO_FILES), unbounded=False)
-    assert ran.code == 1
-    assert "cannot go on from the checkpoint" in ran.err
+    assert is_clean(ran, 1), ran.err
+    assert "the topic orders was deleted and made anew since this checkpoint read it" in ran.err
+
+
+@pytest.mark.thorough
+def test_a_topic_that_was_made_anew_is_known_by_its_id_where_its_offsets_say_nothing(
+    bench: Bench, broker: Broker, client: Client
+) -> None:
+    """It has more records than were read of the old one: those below would be passed over without a word."""
+    sender = begun(client, 4)
+    sender.send(30)
+    text = script(broker, TO_FILES)
+    assert bench.run(text, unbounded=False).code == 0
+    before = given(bench)
+    client.delete("orders")
+    time.sleep(1)
+    client.create("orders", 3)
+    client.send("orders", [(part, None, order(n, 5000 + n)) for part in range(3) for n in range(60)])
+    ran = bench.run(text, unbounded=False)
+    assert is_clean(ran, 1), ran.err
+    assert "stream orders: the topic orders was deleted and made anew since this checkpoint read it" in ran.err
+    assert given(bench) == before
+    going_on = text.replace("subscribe 'orders'", "subscribe 'orders', failOnDataLoss 'false'")
+    ran = bench.run(going_on, unbounded=False)
+    assert ran.code == 0, ran.err
+    assert "made anew since this checkpoint read it; records below the offset that it goes on from are" in ran.err
+    assert "records of orders that are gone before they are read are passed over, and nobody counts them" in ran.err
+
+
+@pytest.mark.thorough
+def test_what_does_not_read_goes_to_a_topic_of_its_own(bench: Bench, broker: Broker, client: Client) -> None:
+    client.create("orders", 1)
+    client.create("paid", 1)
+    client.send("orders", [(0, None, order(1, 1)), (0, "k", "no JSON"), (0, None, order(2, 2)), (0, None, "{")])
+    address = f"'kafka.bootstrap.servers' '{broker.address}'"
+    text = f"""
+    CREATE STREAM orders (id BIGINT, item STRING, ts TIMESTAMP, ON MALFORMED QUARANTINE INTO unread)
+      USING kafka OPTIONS ({address}, subscribe 'orders', startingOffsets 'earliest');
+    CREATE SINK unread USING kafka OPTIONS ({address}, topic 'paid', 'key.columns' 'source_file');
+    CREATE SINK out USING parquet OPTIONS (path '{{out}}');
+    INSERT INTO out SELECT id FROM orders;
+    """
+    for _ in range(2):
+        ran = bench.run(text, unbounded=False)
+        assert ran.code == 0, ran.err
+    assert bench.sink() == Counter([(1,), (2,)])
+    kept_out = {f"orders-0 at offset {n}": value for n, value in ((1, "no JSON"), (3, "{"))}
+    assert sorted(client.read("paid"), key=str) == [
+        (place, {"source_file": place, "record": value}) for place, value in kept_out.items()
+    ]
+    misspelt = text.replace("'source_file'", "'place'").replace("{out}", "{out}/another")
+    wrong = bench.run(misspelt, unbounded=False, checkpoint="another")
+    assert is_clean(wrong, 2), wrong.err
+    assert "sink unread: key.columns names place, which is no column of its rows" in wrong.err
+    assert not (bench.folder / "out" / "another").exists(), "nothing was started"
 
 
 @pytest.mark.thorough

@@ -9,6 +9,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
+from penstock.cli import app
 from tests.kept.make import BATCHES, SCRIPT, answers, fill, rows
 from tests.spark.conftest import Bench
 
@@ -69,3 +72,8 @@ def test_a_checkpoint_of_0_1_0_is_refused_with_the_way_out(bench: Bench) -> None
     assert "its state is of format 1; this version reads and writes format 2" in ran.err
     assert "use another --checkpoint, or go on with the version that wrote it" in ran.err
     assert not (bench.folder / "pairs").exists()
+    for command in ("state", "rescale --cells 2"):
+        name, *more = command.split()
+        told = CliRunner().invoke(app, [name, str(bench.folder / "checkpoint"), *more])
+        assert told.exit_code == 1
+        assert "was written by another version of Penstock" in told.stderr

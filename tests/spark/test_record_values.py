@@ -65,6 +65,15 @@ def test_an_assign_that_names_no_partitions_is_told(given: str) -> None:
         partitions_of(None, of)  # type: ignore[arg-type] # nobody is asked
 
 
+def test_values_of_a_sink_are_written_as_its_options_say(spark: SparkSession) -> None:
+    text = "CREATE SINK out USING kafka OPTIONS (topic 't', 'value.timestampFormat' 'yyyy/MM/dd HH:mm'{more});"
+    rows = spark.sql("SELECT 1 AS id, TIMESTAMP '2026-01-02 03:04:05Z' AS ts, CAST(NULL AS INT) AS n")
+    for more, says in (("", ',"n":null'), (", 'value.ignoreNullFields' 'true'", "")):
+        script = penstock.parse("CREATE STREAM s (id INT); " + text.replace("{more}", more) + " SELECT id FROM s;")
+        (found,) = rows.select(written_values(rows, script.sinks[0].storage, "sink out")).collect()
+        assert found[0] == '{"id":1,"ts":"2026/01/02 03:04"' + says + "}"
+
+
 @pytest.mark.parametrize("policy", ["QUARANTINE", "FAIL", "NULL"])
 def test_a_value_that_is_blank_is_malformed_and_one_that_is_not_there_is_none(spark: SparkSession, policy: str) -> None:
     """Spark's reader makes a row of NULLs of both, and says nothing."""
@@ -75,6 +84,22 @@ def test_a_value_that_is_blank_is_malformed_and_one_that_is_not_there_is_none(sp
     records = records.withColumn("value", F.col("value").cast("binary"))
     found = {row[ORIGIN].split()[-1]: row[record_column(of)] for row in rows_of_records(records, of).collect()}
     assert [value for n, value in enumerate(values) if found[str(n)] is not None] == ["", " \n\t", "null", "[1]", "{"]
+
+
+def test_a_value_of_bytes_that_are_no_utf_8_is_malformed(spark: SparkSession) -> None:
+    """Spark's reader puts one character in the place of each such byte: two items that differ would be joined."""
+    of = stream("'value.format' 'json'", f"{COLUMNS}, ON MALFORMED QUARANTINE")
+    values = [
+        b'{"id": 1, "item": "caf\xe9"}',
+        b'{"id": 2, "item": "caf\xe8"}',
+        '{"id": 3, "item": "café"}'.encode(),
+        None,
+    ]
+    fields = "value BINARY, key STRING, topic STRING, partition INT, offset BIGINT"
+    records = spark.createDataFrame([(value, None, "orders", 0, n) for n, value in enumerate(values)], fields)
+    rows = rows_of_records(records, of).select("item", F.col(record_column(of)).isNotNull()).collect()
+    assert [is_malformed for _, is_malformed in rows] == [True, True, False, False]
+    assert rows[2][0] == "café"
 
 
 @pytest.mark.parametrize("policy", ["QUARANTINE", "FAIL", "NULL"])

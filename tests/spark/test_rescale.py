@@ -144,7 +144,7 @@ def test_a_query_goes_on_in_other_cells(bench: Bench, spark: SparkSession, scrip
             assert "out: dealt to " in told.err
             again = rescale(place, 7)
             assert is_clean(again, 2), again.err
-            assert "has not run since it was last rescaled" in again.err
+            assert "has had no batch since its state was last dealt anew" in again.err
         ran = bench.run(script, conf={"penstock.cells": "3"} if not number else {}, final=number == 2)
         spark.conf.unset("penstock.cells")
         assert ran.code == 0, ran.err

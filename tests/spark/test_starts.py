@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 
 from penstock.errors import DataError
 from penstock.spark import run
-from penstock.spark.interrupts import Interrupt
+from penstock.spark.interrupts import Interrupt, ending_of
 from penstock.spark.starts import Starts
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, rows
@@ -211,4 +211,4 @@ def test_what_fails_while_the_context_is_shut_down_is_the_end_that_was_asked_for
     error: Exception, context: Any, asked: bool, ends_with: type[BaseException]
 ) -> None:
     """SIGTERM to a group of processes, as systemd sends it, ends `spark-submit` and its Python at once."""
-    assert type(run._ending(context, error, Interrupt(asked), resuming=True)) is ends_with
+    assert type(ending_of(context, error, Interrupt(asked), resuming=True)) is ends_with

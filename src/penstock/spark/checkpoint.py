@@ -197,7 +197,7 @@ class Checkpoint:
             if copies_what_is_kept_out(both.cells, grid):
                 return ["its rows lie in several cells each, and a match would put them into quarantine in one"]
         if self.is_dealt_anew():
-            return ["it has not run since it was last dealt anew: run it once as it was"]
+            return ["it has had no batch since its state was last dealt anew: run it as it was once there is one"]
         if (begun := self.batch_under_way) is not None:
             return [f"batch {begun} is under way: run it as it was once, with --available-now, so that it ends"]
         return None
@@ -317,9 +317,9 @@ class Checkpoint:
             }
         except (KeyError, AttributeError, TypeError, ValueError) as error:
             raise DataError(
-                f"{self.folder} does not say by which plan its state was made: {error}",
-                hint="it was made by another version of Penstock",
-            ) from None
+                f"{self.folder} was written by another version of Penstock: it does not say by which plan",
+                hint="use the version that wrote it; docs/operations.md says how to go on",
+            ) from error
 
     @property
     def dealt_anew(self) -> AnyPath:

@@ -13,6 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pyspark.sql import SparkSession
+
+from penstock.spark.failures import SPARK_ERRORS, has_ended, is_shut_down, jvm_ended
+
 
 @dataclass
 class Interrupt:
@@ -43,3 +47,16 @@ def noted_interrupts() -> Iterator[Interrupt]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def ending_of(spark: SparkSession, error: BaseException, interrupt: Interrupt, *, resuming: bool) -> BaseException:
+    """What a run ends with in which something failed.
+
+    Whoever ends a whole group of processes ends the JVM too, and it may be first at it: what fails then is the end that
+    was asked for.
+    """
+    if interrupt.asked and (isinstance(error, SPARK_ERRORS) or is_shut_down(spark)):
+        return KeyboardInterrupt()
+    if not has_ended(spark, error):
+        return error
+    return KeyboardInterrupt() if interrupt.asked else jvm_ended(resuming=resuming)

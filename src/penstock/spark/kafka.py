@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError, UsageError
-from penstock.model.names import fold, quoted
+from penstock.model.names import fold, nearest, quoted
 from penstock.model.stream import OF_RECORD, SOURCE_PARTS, Sink, Storage, Stream
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.malformed import ORIGIN, record_column
@@ -32,6 +32,8 @@ from penstock.spark.record_values import VALUE, partly_read, read_values, writte
 _KEY = "key.columns"
 _CLIENT = "kafka."
 _SECONDS = 30
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""What brokers say that know of no ids."""
 
 
 def reading_kafka(storage: Storage, *, with_headers: bool) -> dict[str, str]:
@@ -111,7 +113,7 @@ def records_of_rows(rows: DataFrame, sink: Sink) -> DataFrame:
     for name in asked:
         if fold(name) not in known:
             raise UsageError(
-                f"sink {sink.name}: {_KEY} names {name}, which is no column of the answer",
+                f"sink {sink.name}: {_KEY} names {name}, which is no column of its rows",
                 detail=f"there are: {', '.join(rows.columns)}",
             )
     columns = [F.col(quoted(known[fold(name)])) for name in asked]
@@ -132,8 +134,39 @@ def partitions_of(spark: SparkSession, stream: Stream) -> tuple[str, ...]:
     given = _given(stream.storage)
     if "assign" in given:
         return _names(stream.storage, _assigned(given["assign"]))
+    told = _described(spark, stream)
+    return _names(stream.storage, {name: [p.partition() for p in told[name].partitions()] for name in told})
+
+
+def topics_of(spark: SparkSession, stream: Stream) -> dict[str, str]:
+    """The topics that it reads now, each with its id; none of brokers that give no ids."""
+    told = _described(spark, stream)
+    ids = {name: str(told[name].topicId().toString()) for name in told}
+    return {name: ids[name] for name in sorted(ids) if ids[name] != _NO_ID}
+
+
+def passes_over_losses(stream: Stream) -> bool:
+    """Whether it says that records which are gone before they are read are no reason to stop."""
+    return stream.storage is not None and _given(stream.storage).get("failondataloss", "").lower() == "false"
+
+
+def misspelt_columns(stream: Stream) -> dict[str, str]:
+    """Columns that are read from the value, where no record has them, and the columns of a record that were meant."""
+    fields = [c.name for c in stream.carried if c.derived is None and fold(c.name) not in OF_RECORD]
+    close = {name: nearest(name, OF_RECORD) for name in fields if name.startswith("_")}
+    return {name: meant for name, meant in close.items() if meant is not None}
+
+
+def _names(storage: Storage, found: Mapping[str, Iterable[int]]) -> tuple[str, ...]:
+    several = _has_several_topics(storage)
+    return tuple(f"{topic}-{n}" if several else str(n) for topic in sorted(found) for n in sorted(found[topic]))
+
+
+def _described(spark: SparkSession, stream: Stream) -> Any:
+    """What the brokers tell of the topics of a stream, by name; raises DataError if they do not."""
+    assert stream.storage is not None
     try:
-        found = _described(spark, stream.storage, given)
+        found = _asked(spark, stream.storage, _given(stream.storage))
     except SPARK_ERRORS as error:
         raise DataError(
             f"stream {stream.name}: the brokers do not tell the partitions of its topics",
@@ -142,15 +175,10 @@ def partitions_of(spark: SparkSession, stream: Stream) -> tuple[str, ...]:
         ) from error
     if not found:
         raise DataError(f"stream {stream.name}: no topic is there that it subscribes to", hint="create it first")
-    return _names(stream.storage, found)
+    return found
 
 
-def _names(storage: Storage, found: Mapping[str, Iterable[int]]) -> tuple[str, ...]:
-    several = _has_several_topics(storage)
-    return tuple(f"{topic}-{n}" if several else str(n) for topic in sorted(found) for n in sorted(found[topic]))
-
-
-def _described(spark: SparkSession, storage: Storage, given: Mapping[str, str]) -> dict[str, list[int]]:
+def _asked(spark: SparkSession, storage: Storage, given: Mapping[str, str]) -> Any:
     jvm: Any = spark._jvm
     settings = jvm.java.util.Properties()
     for name, value in option_values(storage):
@@ -163,12 +191,13 @@ def _described(spark: SparkSession, storage: Storage, given: Mapping[str, str]) 
         if "subscribepattern" in given:
             pattern = re.compile(given["subscribepattern"])
             named = [name for name in client.listTopics().names().get() if pattern.fullmatch(name)]
+        elif "assign" in given:
+            named = list(_assigned(given["assign"]))
         else:
             named = [name.strip() for name in given.get("subscribe", "").split(",") if name.strip()]
         topics = jvm.java.util.ArrayList()
         for name in named:
             topics.add(name)
-        told = client.describeTopics(topics).allTopicNames().get()
-        return {name: [p.partition() for p in told[name].partitions()] for name in told}
+        return client.describeTopics(topics).allTopicNames().get()
     finally:
         client.close()

@@ -1,8 +1,9 @@
 """Options of a source or sink that Spark does not know: it passes over them without a word, so they are told.
 
 Which options a format of files has is asked of Spark itself; what its streams of files and its Kafka connector read by
-name stands here. An option with a dot is handed on to Hadoop, to Kafka or to a format's own library, and is not judged;
-nor is any of a format that is not listed.
+name stands here. An option with a dot is handed on to Hadoop or to a format's own library, and is not judged; nor is
+any of a format that is not listed. Of Kafka those that begin with `kafka.` are its client's; all others are the
+connector's, or ours: about keys, and about values, which Spark's readers and writers of JSON and Avro take.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ _KAFKA_SOURCE = [
     "groupIdPrefix",
     "includeHeaders",
 ]
-_KAFKA_SINK = ["topic", "includeHeaders", "queryName", "checkpointLocation"]
+_KAFKA_SINK = ["topic", "includeHeaders", "queryName", "checkpointLocation", "key.columns"]
+_OF_CLIENT = "kafka."
+_VALUES = {"json": _FORMATS["json"], "avro": f"{_SQL}.avro.AvroOptions"}
+_OF_VALUES = {"json": ["value.format"], "avro": ["value.format", "value.schema", "value.schemaFile", "value.schemaId"]}
 
 
 def unknown_options(spark: SparkSession, script: Script) -> Iterator[str]:
@@ -74,13 +78,29 @@ def unknown_options(spark: SparkSession, script: Script) -> Iterator[str]:
 
 
 def _unknown(spark: SparkSession, what: str, storage: Storage, *, is_sink: bool) -> Iterator[str]:
-    known = known_options(spark, storage.format.lower(), is_sink=is_sink)
+    kind = storage.format.lower()
+    known = known_options(spark, kind, is_sink=is_sink)
+    if kind == KAFKA:
+        known = [*known, *_about_values(spark, storage)]
     folded = {name.lower() for name in known}
     for name, _ in storage.options:
-        if known and "." not in name and name.lower() not in folded:
+        is_judged = not name.lower().startswith(_OF_CLIENT) if kind == KAFKA else "." not in name
+        if known and is_judged and name.lower() not in folded:
             close = nearest(name, known)
             hint = f"; did you mean {close}?" if close else ""
             yield f"{what}: {storage.format} knows no option {name}, and Spark passes over it{hint}"
+
+
+def _about_values(spark: SparkSession, storage: Storage) -> list[str]:
+    """The options about the values of records."""
+    form = next((value.lower() for name, value in storage.options if name.lower() == "value.format"), "json")
+    if form not in _VALUES:
+        return _OF_VALUES["avro"]
+    try:
+        read = [f"value.{name}" for name in _asked(spark, _VALUES[form])]
+    except (*SPARK_ERRORS, TypeError):
+        read = [name for name, _ in storage.options if name.lower().startswith("value.")]
+    return [*_OF_VALUES[form], *read]
 
 
 def known_options(spark: SparkSession, kind: str, *, is_sink: bool) -> list[str]:

@@ -14,6 +14,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.errors import UsageError
 from penstock.model.block_tree import blocks_below
@@ -23,12 +24,13 @@ from penstock.model.script import Script
 from penstock.model.stream import Sink, Stream
 from penstock.plan.plan import Plan
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.connectors import require_connector
 from penstock.spark.file_order import escaped
 from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.malformed import QUARANTINED, answer_to, quarantines
-from penstock.spark.option_values import option_values
 from penstock.spark.quarantine import folder_of, malformed_of, waiting_for
 from penstock.spark.types import carried_type, restored
+from penstock.spark.writers import plain_writer
 
 _EVERY = "5 seconds"
 
@@ -58,16 +60,23 @@ class Drain:
         """Whether it has not started yet."""
         return not self.folder.exists()
 
+    def require(self, spark: SparkSession) -> None:
+        """Raise where its sink cannot take its rows, before anything starts."""
+        require_connector(spark, f"sink {self.sink.name}", self.sink.storage.format)
+        self._writer(spark)
+
     def start(self, spark: SparkSession, *, available_now: bool) -> StreamingQuery:
         """Write what is there, or go on writing."""
-        frames = [self._read(spark, stream) for stream in self.streams]
-        frames += [self._read_malformed(spark, stream) for stream in self.malformed]
-        frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
-        writer = frame.writeStream.queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
-        writer = writer.format(self.sink.storage.format).options(**dict(option_values(self.sink.storage)))
+        writer = self._writer(spark).queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
         writer = writer.option("checkpointLocation", str(self.spark))
         writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=_EVERY)
         return writer.start()
+
+    def _writer(self, spark: SparkSession) -> DataStreamWriter:
+        frames = [self._read(spark, stream) for stream in self.streams]
+        frames += [self._read_malformed(spark, stream) for stream in self.malformed]
+        frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+        return plain_writer(frame, self.sink)
 
     def _read(self, spark: SparkSession, stream: Stream) -> DataFrame:
         folder = self.root / waiting_for(self.sink.name, stream.name)

@@ -48,7 +48,7 @@ def read_values(records: DataFrame, stream: Stream, fields: list[Declared]) -> C
     if form == _AVRO:
         return _of_avro(records, stream, fields)
     columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in fields]
-    options = _reader_options(stream.storage) | reading_options(stream)
+    options = _spark_options(stream.storage) | reading_options(stream)
     text = F.col("value").cast("string")
     return F.from_json(text, ", ".join([*columns, *reading_columns(stream)]), options)
 
@@ -56,7 +56,8 @@ def read_values(records: DataFrame, stream: Stream, fields: list[Declared]) -> C
 def partly_read(stream: Stream) -> Column:
     """The text of a record of which Spark's reader of JSON reads a part only, or nothing; NULL of every other one.
 
-    Of nothing but blanks it makes a row of NULLs, as of a record without a value; but a value is there.
+    Of nothing but blanks it makes a row of NULLs, as of a record without a value; but a value is there. Bytes that are
+    no UTF-8 it replaces, all by the same character: texts that differ would be equal.
     """
     assert stream.storage is not None
     if _form(stream.storage, f"stream {stream.name}") == _AVRO:
@@ -64,14 +65,14 @@ def partly_read(stream: Stream) -> Column:
     text = F.col("value").cast("string")
     # The first is asked of every record, and is true of most.
     is_blank = ~F.startswith(text, F.lit("{")) & F.rlike(text, F.lit(r"^\s*$"))
-    return F.when(is_blank | ~is_one_value(text, _reader_options(stream.storage)), text)
+    return F.when(is_blank | ~F.is_valid_utf8(text) | ~is_one_value(text, _spark_options(stream.storage)), text)
 
 
 def written_values(rows: DataFrame, storage: Storage, what: str) -> Column:
     """All columns of a row as one value."""
     whole = F.struct(*(F.col(quoted(name)) for name in rows.columns))
     if _form(storage, what) == _JSON:
-        return F.to_json(whole, {"ignoreNullFields": "false"})
+        return F.to_json(whole, {"ignoreNullFields": "false", **_spark_options(storage)})
     require_connector(rows.sparkSession, what, _AVRO)
     schema = _schema(storage, what)
     value = to_avro(whole) if schema is None else to_avro(whole, json.dumps(schema))
@@ -94,8 +95,8 @@ def _given(storage: Storage) -> dict[str, str]:
     return {name.lower(): value for name, value in option_values(storage)}
 
 
-def _reader_options(storage: Storage) -> dict[str, str]:
-    """What Spark's reader of values is told."""
+def _spark_options(storage: Storage) -> dict[str, str]:
+    """What Spark's reader or writer of values is told."""
     own = {n: v for n, v in option_values(storage) if n.lower().startswith(VALUE) and n.lower() not in _OURS}
     return {name[len(VALUE) :]: value for name, value in own.items()}
 
@@ -117,7 +118,7 @@ def _of_avro(records: DataFrame, stream: Stream, fields: list[Declared]) -> Colu
     both = [{"name": "row", "type": schema}, {"name": "mark", "type": mark}]
     marked = json.dumps({"type": "record", "name": "penstock_marked", "fields": both})
     body = F.col("value") if number is None else _behind(number)
-    options = _reader_options(stream.storage) | {"mode": "PERMISSIVE"}
+    options = _spark_options(stream.storage) | {"mode": "PERMISSIVE"}
     read = from_avro(F.concat(body, F.unhex(F.lit(_MARK))), marked, options)
     _require_fields(records, stream, fields, read)
     row = F.when(read["mark"] == F.unhex(F.lit(_MARK)), read["row"])

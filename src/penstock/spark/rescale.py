@@ -70,7 +70,8 @@ def _asked(spark: SparkSession, checkpoint: Checkpoint, cells: int, say: Callabl
     plans, before = checkpoint.plans(), checkpoint.cells()
     if checkpoint.is_dealt_anew():
         raise UsageError(
-            f"query {query} has not run since it was last rescaled", hint="run it once, and rescale it then"
+            f"query {query} has had no batch since its state was last dealt anew, by rescale or for a changed script",
+            hint="run it once when there is something to read, and rescale it then",
         )
     if plans and (begun := checkpoint.batch_under_way) is not None:
         raise UsageError(

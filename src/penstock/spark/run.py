@@ -31,11 +31,12 @@ from penstock.spark.cells import CELLS, whole_cells
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.cluster import forget_everywhere
 from penstock.spark.connectors import require_connector
-from penstock.spark.failures import SPARK_ERRORS, failure_of, has_ended, is_shut_down, jvm_ended, quiet_errors
+from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.first_look import tell_splits
 from penstock.spark.hadoop_path import worker_folder
-from penstock.spark.interrupts import Interrupt, noted_interrupts
+from penstock.spark.interrupts import Interrupt, ending_of, noted_interrupts
+from penstock.spark.kafka_topics import KnownTopics
 from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.pending_batch import require_files
@@ -126,23 +127,10 @@ def run_script(
         try:
             return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt, say=say)
         except (*SPARK_ERRORS, OSError, PenstockError, KeyboardInterrupt) as error:
-            ending = _ending(spark, error, interrupt, resuming=options.checkpoint is not None)
+            ending = ending_of(spark, error, interrupt, resuming=options.checkpoint is not None)
             if ending is error:
                 raise
             raise ending from error
-
-
-def _ending(spark: SparkSession, error: BaseException, interrupt: Interrupt, *, resuming: bool) -> BaseException:
-    """What a run ends with in which something failed.
-
-    Whoever ends a whole group of processes ends the JVM too, and it may be first at it: what fails then is the end that
-    was asked for.
-    """
-    if interrupt.asked and (isinstance(error, SPARK_ERRORS) or is_shut_down(spark)):
-        return KeyboardInterrupt()
-    if not has_ended(spark, error):
-        return error
-    return KeyboardInterrupt() if interrupt.asked else jvm_ended(resuming=resuming)
 
 
 def _run(
@@ -170,10 +158,12 @@ def _run(
                 one.assembled.essence, written_lines(one.query), one.assembled.plans
             )
             require_files(one.query.name, one.checkpoint.spark)
+        if one.topics is not None:
+            one.topics.require(say)
         if one.query.name in sinks:
-            require_fit(sinks[one.query.name], one.checkpoint)
+            require_fit(spark, sinks[one.query.name], one.checkpoint)
         for drain in one.drains:
-            require_fit(drain.sink, drain)
+            require_fit(spark, drain.sink, drain)
     for one in running:
         if one.checkpoint is not None and (changes := changed[one.query.name]):
             made = one.assembled
@@ -189,10 +179,7 @@ def _run(
     metrics = _opened(options.metrics)
     try:
         for one in running:
-            if one.checkpoint is not None:
-                one.checkpoint.hold(spark)
-                if one.query.name in sinks:
-                    remove_uncommitted(one.checkpoint.spark, partial(may_have, sinks[one.query.name]))
+            _take(spark, one, sinks.get(one.query.name))
 
         def start(one: Running) -> None:
             with settings_of_its_kind(spark, script, one, options.conf):
@@ -224,6 +211,19 @@ def _run(
     # Nobody needs the log of a run that went well.
     spark_log().unlink(missing_ok=True)
     return running
+
+
+def _take(spark: SparkSession, one: Running, sink: Sink | None) -> None:
+    """Hold the checkpoint of a query that is about to start, which may then be written to."""
+    if one.checkpoint is None:
+        return
+    one.checkpoint.hold(spark)
+    for drain in one.drains:
+        drain.require(spark)
+    if one.topics is not None:
+        one.topics.keep()
+    if sink is not None:
+        remove_uncommitted(one.checkpoint.spark, partial(may_have, spark, sink))
 
 
 def _end(running: Sequence[Running], go: Callable[[], None]) -> None:
@@ -292,9 +292,12 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     exactness = checkpoint.exactness() if checkpoint is not None else Exactness()
     drains = drains_of(script, query, plan, checkpoint)
     files = _files_of(spark, query, plan, checkpoint)
-    return Running(
+    one = Running(
         query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness, files=files
     )
+    if checkpoint is not None:
+        one.topics = KnownTopics(spark, checkpoint.folder, streams_read(query))
+    return one
 
 
 def _files_of(spark: SparkSession, query: Query, plan: Plan, checkpoint: Checkpoint | None) -> BatchFiles | None:

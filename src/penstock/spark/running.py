@@ -24,6 +24,7 @@ from penstock.spark.assembly import answer_observation, leaves_out, second_obser
 from penstock.spark.batch_files import BatchFiles
 from penstock.spark.batch_times import split
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.kafka_topics import KnownTopics
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.malformed import malformed_counts
 from penstock.spark.quarantine_sinks import Drain
@@ -59,6 +60,8 @@ class Running:
     clock: WatermarkBefore = field(default_factory=WatermarkBefore)
     files: BatchFiles | None = None
     """What is asked of the files of each batch."""
+    topics: KnownTopics | None = None
+    """What is asked of the topics when it starts."""
     looked_at: int = -1
     """The last batch whose files were."""
     told: ToldProgress = field(default_factory=ToldProgress)

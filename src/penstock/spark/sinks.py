@@ -2,7 +2,8 @@
 
 Spark's file sink keeps a log of the batches it holds, and passes over a batch whose number is in that log. So a folder
 that another run has filled would swallow results without a word, and two queries cannot share one. A folder of
-anything else would end up with our files among the others. Only folders of this host are looked at.
+anything else would end up with our files among the others. They are looked at wherever Spark finds them: on this host,
+or on any file system that it knows.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlparse
 
+from pyspark.sql import SparkSession
+
 from penstock.errors import DataError, NotSupportedYet, UsageError
 from penstock.model.stream import Sink
-from penstock.spark.hadoop_path import AnyPath
+from penstock.spark.hadoop_path import AnyPath, place_of
 from penstock.spark.option_values import option_values
 from penstock.spark.worker_files import path_written
 
@@ -25,23 +28,44 @@ FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
 LOG = "_spark_metadata"
 
 
-def folder_of(sink: Sink) -> Path | None:
-    """The folder of this host that a sink writes to; None if it is no such sink."""
+def _path_of(sink: Sink) -> str | None:
+    """What a sink of files says of where it lies; None if it is no such sink."""
     if sink.storage.format.lower() not in FILES:
         return None
     options = {name.lower(): value for name, value in option_values(sink.storage)}
     if not options.get("path"):
         raise UsageError(f"sink {sink.name} has no path", hint=f"USING {sink.storage.format} OPTIONS (path '…')")
-    return Path(path_written(options["path"])) if urlparse(options["path"]).scheme in ("", "file") else None
+    return options["path"]
+
+
+def folder_of(sink: Sink) -> Path | None:
+    """The folder of this host that a sink writes to, as far as its path says; None if it is no such sink."""
+    path = _path_of(sink)
+    return None if path is None or urlparse(path).scheme not in ("", "file") else Path(path_written(path))
+
+
+def _place_of(spark: SparkSession, sink: Sink) -> AnyPath | None:
+    """The folder that a sink writes to, on whatever file system Spark finds it; None if it is no sink of files."""
+    path = _path_of(sink)
+    if path is None:
+        return None
+    try:
+        return place_of(spark, path)
+    except OSError as error:
+        raise UsageError(
+            f"sink {sink.name}: Spark does not reach the file system of {path}",
+            detail=str(error),
+            hint="give Spark its connector and settings: docs/operations.md says which",
+        ) from None
 
 
 _ALWAYS_WRITTEN = frozenset({"kafka", "noop", "console", "memory"})
 """Formats whose sinks write a batch anew that is done again."""
 
 
-def may_have(sink: Sink, batch: int) -> bool:
+def may_have(spark: SparkSession, sink: Sink, batch: int) -> bool:
     """Whether Spark may take a batch for written already, and so not do it again."""
-    folder = folder_of(sink)
+    folder = _place_of(spark, sink)
     if folder is not None:
         return _last(folder / LOG) >= batch
     return sink.storage.format.lower() not in _ALWAYS_WRITTEN
@@ -49,12 +73,12 @@ def may_have(sink: Sink, batch: int) -> bool:
 
 def require_own_folders(queries: Iterable[tuple[str, Sink]]) -> None:
     """Raise if two queries would write to one folder."""
-    owners: dict[Path, str] = {}
+    owners: dict[str, str] = {}
     for query, sink in queries:
-        folder = folder_of(sink)
-        if folder is None:
+        if (path := _path_of(sink)) is None:
             continue
-        other = owners.setdefault(folder.resolve(), query)
+        folder = folder_of(sink) or path.rstrip("/")
+        other = owners.setdefault(str(folder.resolve() if isinstance(folder, Path) else folder), query)
         if other != query:
             raise NotSupportedYet(
                 f"queries {other} and {query} both write to {folder}, which Spark's file sink cannot do",
@@ -78,18 +102,18 @@ class WriterCheckpoint(Protocol):
         """Whether nothing has started on it yet."""
 
 
-def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
+def require_fit(spark: SparkSession, sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
     """Raise DataError if the sink's folder is not empty and not this checkpoint's."""
-    folder = folder_of(sink)
+    folder = _place_of(spark, sink)
     if folder is None:
         return
-    kept = None if checkpoint is None else checkpoint.folder
-    if checkpoint is not None and isinstance(kept, Path) and _overlap(folder.resolve(), kept.resolve()):
+    if checkpoint is not None and _overlap(folder, checkpoint.folder):
         raise UsageError(
             f"sink {sink.name}: its folder {folder} and the checkpoint {checkpoint.folder} lie one in the other",
             hint="keep results and checkpoints apart",
         )
-    _require_writable(sink, folder)
+    if isinstance(folder, Path):
+        _require_writable(sink, folder)
     if not folder.exists():
         if checkpoint is not None and (done := _last(checkpoint.spark / "commits")) >= 0:
             raise DataError(
@@ -140,8 +164,12 @@ def _require_writable(sink: Sink, folder: Path) -> None:
         )
 
 
-def _overlap(one: Path, other: Path) -> bool:
-    return one.is_relative_to(other) or other.is_relative_to(one)
+def _overlap(one: AnyPath, other: AnyPath) -> bool:
+    """Whether one is the other or lies in it; on other file systems by their names."""
+    if isinstance(one, Path) != isinstance(other, Path):
+        return False
+    first, second = (f"{p.resolve() if isinstance(p, Path) else p}/" for p in (one, other))
+    return first.startswith(second) or second.startswith(first)
 
 
 def _last(log: AnyPath) -> int:

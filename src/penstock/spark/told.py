@@ -38,6 +38,7 @@ from penstock.runtime.input.split_keys import may_be_spread
 from penstock.spark.file_heads import passes_unseen, says_its_columns
 from penstock.spark.file_order import is_local, unheld
 from penstock.spark.file_questions import asked_of_lines
+from penstock.spark.kafka import misspelt_columns, passes_over_losses
 from penstock.spark.running import Running
 from penstock.spark.sources import depends_on_order
 
@@ -51,6 +52,7 @@ def opening_lines(script: Script, plans: Sequence[tuple[Query, Plan]], *, has_ch
             *unwatched_failures(query, plan),
             *unordered_files(script, plan),
             *unasked_files(script, plan),
+            *records_of_kafka(script, plan),
             *(() if has_checkpoint else unlooked_files(query, plan)),
         )
     ]
@@ -76,6 +78,20 @@ def unasked_files(script: Script, plan: Plan) -> Iterator[str]:
             yield (
                 f"files of {stream.name} lie on no local disk, and are not searched for lines of more than one value: "
                 "of a line of JSON Spark reads the first"
+            )
+
+
+def records_of_kafka(script: Script, plan: Plan) -> Iterator[str]:
+    """What is passed over of streams of Kafka without a count, and what is looked for where it does not stand."""
+    for stream in map(script.stream, plan.read_streams):
+        if stream is None or not stream.is_kafka:
+            continue
+        for name, meant in misspelt_columns(stream).items():
+            yield f"{stream.name}.{name} is read from the value of a record; did you mean {meant}, which is its own?"
+        if passes_over_losses(stream):
+            yield (
+                f"records of {stream.name} that are gone before they are read are passed over, and nobody counts them "
+                "(failOnDataLoss 'false'): what is called exact is so of the records that were read"
             )
 
 

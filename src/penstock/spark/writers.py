@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.errors import UsageError
@@ -25,22 +26,27 @@ def writer_of(assembled: Assembled, sink: Sink | None, query: Query) -> DataStre
         return answer.writeStream.format("console").option("truncate", "false")
     if sink.key:
         return answer.writeStream.foreachBatch(upserting(answer, sink, query))
-    if sink.storage.format.lower() == KAFKA:
-        return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
     if packed is not None and writes_packed(assembled, sink):
         files = files_of(answer, packed, sink, assembled.run)
         return files.writeStream.foreachBatch(entering(answer, sink, assembled.run))
+    return plain_writer(answer, sink)
+
+
+def plain_writer(rows: DataFrame, sink: Sink) -> DataStreamWriter:
+    """Spark's own writer of rows into a sink, told what the sink says."""
+    if sink.storage.format.lower() == KAFKA:
+        return records_of_rows(rows, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
     given = dict(option_values(sink.storage))
     asked = [name for name in given if name.lower() == _FOLDERS]
     columns = [column.strip() for name in asked for column in given.pop(name).split(",")]
-    known = {fold(name): name for name in answer.columns}
+    known = {fold(name): name for name in rows.columns}
     for column in columns:
         if fold(column) not in known:
             raise UsageError(
-                f"sink {sink.name}: partitionBy names {column}, which is no column of the answer",
-                detail=f"there are: {', '.join(answer.columns)}",
+                f"sink {sink.name}: partitionBy names {column}, which is no column of its rows",
+                detail=f"there are: {', '.join(rows.columns)}",
             )
-    writer = answer.writeStream.format(sink.storage.format).options(**given)
+    writer = rows.writeStream.format(sink.storage.format).options(**given)
     return writer.partitionBy(*(known[fold(column)] for column in columns)) if columns else writer
 
 

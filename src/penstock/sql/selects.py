@@ -200,6 +200,7 @@ class QueryBinder:
         try:
             query = self._bound_select(select, environment, name, sink, tables_last=False)
         except AskedOfJoins:
+            told += self.source.mistakes[before:]
             self.source.forget(before)
             query = self._bound_select(select, environment, name, sink, tables_last=True)
         if query is None and len(self.source.mistakes) == before:

@@ -121,6 +121,7 @@ class QueryBinder:
 
     def block(self, named: NamedQuery) -> tuple[Query | Union, Stream] | None:
         """A named query as a block of its own, or several; None, and mistakes, if it cannot be."""
+        before = len(self.source.mistakes)
         if named.block is None and not named.is_wrong and (rows := self._sets.all_rows(named)) is not None:
             environment, bodies, at = rows
             name = named.name.text if named.is_view else self.free_name(named.name.text)
@@ -136,6 +137,8 @@ class QueryBinder:
                 named.is_wrong = True
             else:
                 named.block = query, stream
+        if named.is_wrong:
+            named.say(self.source, before)
         return named.block
 
     def bound(self, named: NamedQuery) -> Query | None:
@@ -200,7 +203,6 @@ class QueryBinder:
         try:
             query = self._bound_select(select, environment, name, sink, tables_last=False)
         except AskedOfJoins:
-            told += self.source.mistakes[before:]
             self.source.forget(before)
             query = self._bound_select(select, environment, name, sink, tables_last=True)
         if query is None and len(self.source.mistakes) == before:

@@ -332,14 +332,8 @@ class SubqueryBinder:
         try:
             return self._of_bound_joins(written, select, environment, around, tables_last=False)
         except AskedOfJoins:
-            told = self.source.mistakes[before:]
             self.source.forget(before)
-            found = self._of_bound_joins(written, select, environment, around, tables_last=True)
-            if found is None and len(self.source.mistakes) == before:
-                # A query below is wrong, which was told when it was first looked at.
-                for mistake in told:
-                    self.source.add(mistake)
-            return found
+            return self._of_bound_joins(written, select, environment, around, tables_last=True)
 
     def _of_bound_joins(
         self, written: WrittenExists, select: Select, environment: Environment, around: Scope, *, tables_last: bool
@@ -353,7 +347,6 @@ class SubqueryBinder:
         if part is None:
             self.binder.missing |= inner_binder.missing
             return None
-        lacks = bool(inner_binder.missing)
         inner_binder.missing |= self.binder.missing
         inner = part.scope(self.source, around=around, missing=frozenset(inner_binder.missing))
         written_where = bind_condition(select.where, inner, may_exist=True)
@@ -361,7 +354,7 @@ class SubqueryBinder:
         inner_binder.part = part
         nested = self.queries.existences(written_where.existences, inner, inner_binder, environment, certain(part.tree))
         items = self._items(select, inner, needed=written.members)
-        if items is None or lacks or len(self.source.mistakes) > before:
+        if items is None or len(self.source.mistakes) > before:
             return None
         predicates = [p for p, _ in written_where.predicates]
         own = [p for p in predicates if aliases_of(p) <= set(sources.by_alias)]

@@ -84,8 +84,11 @@ def names_of_others(body: QueryBody, around: Iterable[str]) -> list[str]:
 def table_of(named: NamedQuery, queries: QueryBinder) -> DeclaredTable | None:
     """The table that a query is; None if it reads streams, or is wrong."""
     if named.table is None and not named.is_wrong and reads_only_tables(named.query, named.environment):
+        before = len(queries.source.mistakes)
         named.table = _made(named, queries)
         named.is_wrong = named.table is None
+        if named.is_wrong:
+            named.say(queries.source, before)
     return named.table
 
 

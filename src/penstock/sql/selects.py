@@ -225,7 +225,8 @@ class QueryBinder:
         part, late, asked = self._whole_from(binder, select, environment)
         missing = frozenset(binder.missing)
         answers = None if asked is None else asked.columns
-        outer = Scope(self.source, {}, missing=missing, asked=answers)
+        # Where FROM is wrong, which is told, nothing is said of a value of tables.
+        outer = Scope(self.source, {}, missing=missing, asked=answers, scalars=lambda _query, _beside: None)
         if part is not None:
             scalars = scalars_of(binder, part, environment)
             outer = part.scope(self.source, missing=missing, scalars=scalars, hidden=environment.outside, asked=answers)

@@ -192,7 +192,9 @@ class SubqueryBinder:
         """The rows of a stream that have a partner in the table, or none: by conditions, and by what IN compares."""
         condition, items = asked
         outside = [bind_column(node, around) or bind_node(node, own, around) for node, own in written.compared]
-        if len(outside) != len(items) or None in outside:
+        if None in outside:
+            return
+        if len(outside) != len(items):
             self.binder.report("IN compares as many columns as the query selects", written.at)
             return
         equal = [equality(one, other) for one, other in zip(outside, items, strict=True) if one is not None]

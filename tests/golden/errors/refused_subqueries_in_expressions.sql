@@ -19,3 +19,6 @@ SELECT a FROM s WHERE ok OR nope OR EXISTS (SELECT 1 FROM t WHERE t.a = s.nope);
 SELECT a, count(*) AS n, EXISTS (SELECT 1 FROM t WHERE t.a = s.a) AS x FROM s GROUP BY a;
 SELECT EXISTS (SELECT 1 FROM t WHERE t.a = s.a) AS x, EXISTS (SELECT 2 FROM t WHERE t.a = s.a) AS y, EXISTS (SELECT 3 FROM t WHERE t.a = s.a) AS z, EXISTS (SELECT 4 FROM t WHERE t.a = s.a) AS w FROM s;
 SELECT a IN (SELECT a FROM t) AS x, (SELECT max(n) FROM v) AS most FROM s;
+SELECT a, count(*) AS n FROM s GROUP BY a HAVING count(*) IN (SELECT n FROM v);
+SELECT a, max(c) IN (SELECT n FROM v) AS x FROM s GROUP BY a;
+SELECT a, count(*) AS n FROM s GROUP BY a HAVING n IN (SELECT n FROM v);

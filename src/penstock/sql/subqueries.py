@@ -266,7 +266,9 @@ class SubqueryBinder:
                 (OUTSIDE, value, self._has_value(value, self.binder.known, is_there=is_there)),
                 (INSIDE, other, self._has_value(other, tuple(condition), is_there=True)),
             ]
-            if written.takes_unknown and (may_be_null := [one for one in lacking if not one[-1]]):
+            # Of a query over tables alone the types are asked: Spark evaluates it, NULLs and all.
+            takes_unknown = written.takes_unknown and not self.environment.tables_are_streams
+            if takes_unknown and (may_be_null := [one for one in lacking if not one[-1]]):
                 if not (ties and is_there and len(inside) == 1 and not written.is_value and _are_columns(value, other)):
                     self._refuse_null(written, may_be_null[0][1])
                     return False

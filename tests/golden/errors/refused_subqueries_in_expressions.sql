@@ -22,3 +22,4 @@ SELECT a IN (SELECT a FROM t) AS x, (SELECT max(n) FROM v) AS most FROM s;
 SELECT a, count(*) AS n FROM s GROUP BY a HAVING count(*) IN (SELECT n FROM v);
 SELECT a, max(c) IN (SELECT n FROM v) AS x FROM s GROUP BY a;
 SELECT a, count(*) AS n FROM s GROUP BY a HAVING n IN (SELECT n FROM v);
+SELECT s.a FROM s JOIN (SELECT n FROM v WHERE n > (SELECT n FROM v)) AS x ON x.n = s.a;

@@ -791,3 +791,14 @@ JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 1
 SELECT o.id, p.amount
 FROM orders o
 LEFT JOIN payments p ON p.order_id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES AND p.method IS DISTINCT FROM o.status AND (o.price < p.amount) IS NOT TRUE;
+
+-- division_guarded_below
+SELECT q.id, c.page
+FROM (SELECT id, customer, 100 / (qty - 1) AS share, ts FROM orders WHERE qty > 1) q
+JOIN clicks c ON c.customer = q.customer AND q.share > 40 AND c.ts BETWEEN q.ts AND q.ts + INTERVAL 3 MINUTES;
+
+-- division_guarded_left
+SELECT o.id, p.amount
+FROM orders o
+LEFT JOIN payments p ON p.order_id = o.id AND 100 / (o.qty - 1) > 40 AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES
+WHERE o.qty > 1;

@@ -51,6 +51,9 @@ _QUERIES = {
     "of_query": "WITH u AS (SELECT code, max(n) AS most FROM t GROUP BY code) SELECT a.k, u.most FROM a "
     "LEFT JOIN u ON a.c = u.code",
     "of_value": "SELECT a.k, (SELECT max(n) FROM t) - a.k AS less FROM a WHERE a.k < (SELECT avg(n) + 1 FROM t)",
+    "value_in_query": "WITH u AS (SELECT code, n FROM t WHERE n < (SELECT max(n) FROM t) AND n NOT IN (SELECT n FROM t "
+    "WHERE code = 'w' AND n > 2) OR code = 'y') SELECT a.k, u.n FROM a JOIN u ON u.code = a.c "
+    "WHERE a.k <= (SELECT max(n) FROM t WHERE n < (SELECT max(n) + 1 FROM t))",
     "value_in_on": f"SELECT a.k, b.c FROM a LEFT JOIN b ON {_NEAR} AND b.k < (SELECT max(n) FROM t) "
     "AND a.k + b.k > (SELECT min(n) FROM t)",
     "value_in_inner_on": f"SELECT a.k, b.c FROM a JOIN b ON {_NEAR} AND b.k >= (SELECT avg(n) FROM t)",

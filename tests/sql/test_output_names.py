@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.compile import parse
+from penstock.errors import ScriptErrors
 from penstock.model.clauses import Output
 from penstock.model.expressions import ColumnRef
 from penstock.sql.output_names import NamedOutput, with_names_of_their_own
@@ -28,6 +29,19 @@ CREATE STREAM t (a INT, c INT, ts TIMESTAMP, EVENT TIME ts);"""
 def test_each_name_stands_once(select: str, names: str) -> None:
     (query,) = parse(f"{STREAMS} SELECT {select};").queries
     assert [output.name.replace(" ", "") for output in query.answer] == names.split()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("a * 2L", "a = 1.5D", "(+ a) * 2", "DATE '2024-01-01'", "ts - TIMESTAMP '2024-01-01'", "round(a)"),
+        *("substring(n, 2)", "SUBSTRING(n FROM 2 FOR 1)", "TRIM(BOTH 'x' FROM n)", "datediff(HOUR, ts, ts)"),
+    ],
+)
+def test_a_name_is_asked_for_where_spark_gives_one_of_its_own(expression: str) -> None:
+    stream = "CREATE STREAM s (a INT, n STRING, ts TIMESTAMP, EVENT TIME ts);"
+    with pytest.raises(ScriptErrors, match="an expression needs a name"):
+        parse(f"{stream} SELECT {expression} FROM s;")
 
 
 def test_what_is_given_is_left_as_it_is() -> None:

@@ -95,7 +95,9 @@ def output_type(output: Output | Formula, column_type: ColumnTypes) -> DataType 
         values = {str(value): Output("", value) for value in output.values}
 
         def type_in_group(ref: ColumnRef) -> DataType | None:
-            return column_type(ref) if ref.alias else output_type(values[ref.column], column_type)
+            if ref.alias:
+                return column_type(ref)
+            return output_type(values[ref.column], column_type) if ref.column in values else None
 
         return type_of(output.term, type_in_group)
     match output.value:

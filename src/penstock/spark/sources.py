@@ -179,12 +179,16 @@ def filtered_columns(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [PLACE] if ordered else []
     shown += [name for name in (*KEPT, HEAD, OUTSIDE) if name in frame.columns]
-    for passed, texts in filters_of(plan, stream).items():
+    filters = filters_of(plan, stream)
+    for passed, texts in filters.items():
         frame = frame.alias(passed).selectExpr("*", f"({all_of(texts)}) AS {quoted(passes(passed))}")
         shown.append(quoted(passes(passed)))
     for test in plan.tree.tests:
         if plan.by_alias[test.alias].stream == stream:
-            frame = frame.alias(test.alias).selectExpr("*", f"({test.text}) AS {quoted(test.column)}")
+            # Of rows that are kept out nothing is asked: it may end the query for them.
+            asked = f"CASE WHEN {quoted(passes(test.alias))} THEN {test.text} END"
+            asked = asked if test.alias in filters else f"({test.text})"
+            frame = frame.alias(test.alias).selectExpr("*", f"{asked} AS {quoted(test.column)}")
             shown.append(quoted(test.column))
     for source in plan.sources:
         for name in value_columns(plan, source.alias) if source.stream == stream else ():

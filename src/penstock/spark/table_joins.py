@@ -38,8 +38,9 @@ _MAY_FAIL = re.compile(rf"{_DIVIDES.pattern}|::|\[|\b(cast|to_\w+|element_at|elt
 
 
 def all_of(conditions: Iterable[str]) -> str:
-    """All of them as one."""
-    return " AND ".join(f"({text})" for text in conditions)
+    """All of them as one: what ends the query for some values comes behind what may keep these out."""
+    ordered = sorted(conditions, key=lambda text: _MAY_FAIL.search(text) is not None)
+    return " AND ".join(f"({text})" for text in ordered)
 
 
 def as_query_reads(

@@ -35,7 +35,7 @@ from penstock.model.stream import Stream
 from penstock.model.table import as_read
 from penstock.model.types import DataType, Kind
 from penstock.records import record
-from penstock.sql.aggregate_calls import words_of
+from penstock.sql.aggregate_calls import CALL, words_of
 from penstock.sql.asked_conditions import (
     AskedQuestion,
     Both,
@@ -68,6 +68,9 @@ if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
 
 _MOST_CASES = 12
+_AROUND_GROUPS = (
+    "ask it around the groups: SELECT g.k FROM (SELECT k, count(*) AS n FROM … GROUP BY …) AS g WHERE g.n IN (SELECT …)"
+)
 _TOO_MANY = "put some of them into a query in FROM, each as a column: (SELECT *, EXISTS (…) AS met FROM …) AS x"
 
 
@@ -142,6 +145,14 @@ class AskedValues:
             # NOT (p OR EXISTS (…)): no more than conditions joined by AND.
             kept = self._conditions(part, *cases[0])
             return None if kept is None else replace(part, where=kept[0], existences=kept[1])
+        of_groups = [
+            value for value in values if any(CALL in part.meta for part in value.nodes[0].find_all(exp.Column))
+        ]
+        for value in of_groups:
+            told = "IN (SELECT …) of an aggregate is not in Penstock's language here"
+            self.source.report(Refused, told, value.written.at, hint=_AROUND_GROUPS)
+        if of_groups:
+            return None
         if self.select.hints:
             told = "EXISTS or IN as a value, or beside OR, has no hints beside it"
             self.source.report(Refused, told, at, hint="leave the hints out, or join it to the rest by AND")

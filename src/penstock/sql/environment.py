@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from penstock.errors import Mistake
 from penstock.model.clauses import Union
 from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Stream
 from penstock.model.table import DeclaredTable
 from penstock.records import record
+from penstock.sql.source import SourceText
 from penstock.sql.tree import CommonTable, Element, Name, QueryText
 
 
@@ -37,6 +39,15 @@ class NamedQuery:
     """What it is where it is a block of its own, once that was asked."""
     table: DeclaredTable | None = None
     """What it is where it reads tables alone, once that was asked."""
+    _said: tuple[Mistake, ...] = ()
+
+    def say(self, source: SourceText, before: int) -> None:
+        """What is wrong in it, which was found after so many mistakes; again, if that was taken back.
+
+        What stands around a query may be read in another way, and what is said of it is taken back. It is bound once.
+        """
+        self._said = self._said or tuple(source.mistakes[before:])
+        source.say_again(self._said)
 
 
 @record

@@ -216,6 +216,8 @@ class FromBinder:
         alias = item.alias.text if item.alias is not None else named.name.text
         if table_of(named, self.queries) is not None:
             self._refuse_table(item)
+        if named.is_wrong:
+            named.say(self.source, len(self.source.mistakes))
         if named.is_wrong or named.table is not None:
             self.missing.add(fold(alias))
             return None

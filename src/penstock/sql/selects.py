@@ -121,6 +121,7 @@ class QueryBinder:
 
     def block(self, named: NamedQuery) -> tuple[Query | Union, Stream] | None:
         """A named query as a block of its own, or several; None, and mistakes, if it cannot be."""
+        before = len(self.source.mistakes)
         if named.block is None and not named.is_wrong and (rows := self._sets.all_rows(named)) is not None:
             environment, bodies, at = rows
             name = named.name.text if named.is_view else self.free_name(named.name.text)
@@ -136,6 +137,8 @@ class QueryBinder:
                 named.is_wrong = True
             else:
                 named.block = query, stream
+        if named.is_wrong:
+            named.say(self.source, before)
         return named.block
 
     def bound(self, named: NamedQuery) -> Query | None:
@@ -222,7 +225,8 @@ class QueryBinder:
         part, late, asked = self._whole_from(binder, select, environment)
         missing = frozenset(binder.missing)
         answers = None if asked is None else asked.columns
-        outer = Scope(self.source, {}, missing=missing, asked=answers)
+        # Where FROM is wrong, which is told, nothing is said of a value of tables.
+        outer = Scope(self.source, {}, missing=missing, asked=answers, scalars=lambda _query, _beside: None)
         if part is not None:
             scalars = scalars_of(binder, part, environment)
             outer = part.scope(self.source, missing=missing, scalars=scalars, hidden=environment.outside, asked=answers)

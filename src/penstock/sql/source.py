@@ -56,6 +56,12 @@ class SourceText:
         self._said.add((mistake.place, mistake.message))
         self.mistakes.append(mistake)
 
+    def say_again(self, mistakes: Iterable[Mistake]) -> None:
+        """Mistakes that were said before, as far as they were taken back."""
+        for mistake in mistakes:
+            if (mistake.place, mistake.message) not in self._said:
+                self.add(mistake)
+
     def forget(self, known: int) -> None:
         """Take back all mistakes but the first so many: what was read is to be read in another way."""
         self._said -= {(mistake.place, mistake.message) for mistake in self.mistakes[known:]}

@@ -57,6 +57,11 @@ _PLAIN = frozenset(
 _CAPITAL = frozenset("floor ceil sqrt power exp log10 log2 cos sin tan degrees radians".split())  # noqa: SIM905
 _FILLED_IN = {"split": (2, ", -1"), "regexp_replace": (3, ", 1"), "months_between": (2, ", true")}
 """Functions with so many arguments, and what Spark then shows of the others."""
+_UNLIKE = {"substring": (2,), "substr": (2,), "datediff": (3,), "date_diff": (3,), "round": (1,), "bround": (1,)}
+"""Functions that Spark names otherwise where they have so many arguments."""
+_OPENING = (TokenType.L_PAREN, TokenType.COMMA)
+_TYPED = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+"""What makes the text behind it a literal."""
 _KNOWN = _PLAIN | _CAPITAL | {*_FILLED_IN, "if"}
 _AGGREGATES = {"array_agg": "collect_list"}
 _MATCHES = ("rlike", "regexp", "regexp_like")
@@ -93,12 +98,23 @@ class _Naming:
             one.token_type is other.token_type is TokenType.STRING for one, other in pairwise(tokens)
         )
 
+        before = pairwise([None, *tokens])
+        self.is_signed = any(
+            token is not None and token.token_type is TokenType.PLUS and (last is None or last.token_type in _OPENING)
+            for last, token in before
+        )
+        self.has_typed_literal = any(
+            other.start <= one.end or (other.token_type is TokenType.STRING and one.text.upper() in _TYPED)
+            for one, other in pairwise(tokens)
+        )
         self.matches_by_word = not any(
             one.text.lower() in _MATCHES and other.token_type is TokenType.L_PAREN for one, other in pairwise(tokens)
         )
 
     def of_whole(self) -> str | None:
         """A column that is cast is named as the column is."""
+        if self.is_signed:
+            return None
         node = self.node
         while isinstance(node, exp.Paren | exp.Cast) and not isinstance(node.this, exp.Literal):
             node = node.this
@@ -165,6 +181,8 @@ class _Naming:
                 return self._made(f"({{}} {sign} {{}})", node.this, node.expression) if is_plain else None
             case exp.Case() if node.this is None:
                 return self._case(node)
+            case exp.Cast(this=exp.Literal()) if self.has_typed_literal:
+                return None  # 2L is `2`, and DATE '2024-01-01' what it is: not CAST
             case exp.Cast():
                 return self._made(f"CAST({{}} AS {node.to.sql(dialect='spark')})", node.this)
             case _ if type(node) in _SIGNS:
@@ -210,10 +228,14 @@ class _Naming:
         if tokens[0].start in self.aggregates:
             return self._aggregate(self.aggregates[tokens[0].start])
         name = tokens[0].text.lower()
+        if any(token.token_type is TokenType.FROM for token in tokens):
+            return None  # TRIM(BOTH 'x' FROM s)
         arguments = self._each(arguments_of(tokens))
         if arguments is None:
             return None
         inside = ", ".join(arguments)
+        if len(arguments) in _UNLIKE.get(name, ()):
+            return None
         if name == "if":
             return f"(IF({inside}))"
         if name in _CAPITAL:

@@ -14,7 +14,7 @@ block: what its WHERE says of its own streams is the block's, what ties them to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -192,7 +192,9 @@ class SubqueryBinder:
         """The rows of a stream that have a partner in the table, or none: by conditions, and by what IN compares."""
         condition, items = asked
         outside = [bind_column(node, around) or bind_node(node, own, around) for node, own in written.compared]
-        if len(outside) != len(items) or None in outside:
+        if None in outside:
+            return
+        if len(outside) != len(items):
             self.binder.report("IN compares as many columns as the query selects", written.at)
             return
         equal = [equality(one, other) for one, other in zip(outside, items, strict=True) if one is not None]
@@ -264,7 +266,9 @@ class SubqueryBinder:
                 (OUTSIDE, value, self._has_value(value, self.binder.known, is_there=is_there)),
                 (INSIDE, other, self._has_value(other, tuple(condition), is_there=True)),
             ]
-            if written.takes_unknown and (may_be_null := [one for one in lacking if not one[-1]]):
+            # Of a query over tables alone the types are asked: Spark evaluates it, NULLs and all.
+            takes_unknown = written.takes_unknown and not self.environment.tables_are_streams
+            if takes_unknown and (may_be_null := [one for one in lacking if not one[-1]]):
                 if not (ties and is_there and len(inside) == 1 and not written.is_value and _are_columns(value, other)):
                     self._refuse_null(written, may_be_null[0][1])
                     return False
@@ -358,16 +362,17 @@ class SubqueryBinder:
             return None
         predicates = [p for p, _ in written_where.predicates]
         own = [p for p in predicates if aliases_of(p) <= set(sources.by_alias)]
-        tying = [(n, p) for n, p in enumerate(predicates) if p not in own]
+        tying = [p for p in predicates if p not in own]
         if any(not aliases_of(p) <= set(sources.by_alias) for e in nested for p in e.condition):
             self._refuse_deep(written)
             return None
-        shown = dict.fromkeys(ref for _, p in tying for ref in p.columns if ref.alias in sources.by_alias)
+        shown = dict.fromkeys(ref for p in tying for ref in p.columns if ref.alias in sources.by_alias)
         if not tying and not written.members:
             self._report_untied(" and ".join(part.tables), written)
             return None
         name = self.queries.free_name(_NAME)
         outputs = [Output(f"{ref.alias}_{ref.column}", ref) for ref in shown]
+        outputs += [Output(f"made_{n}", value) for n, value in enumerate(_made(part, select, set(shown)))]
         members = [Output(f"member_{n}", value) for n, value in enumerate(items)] if written.members else []
         used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
         where = (*part.where, *own)
@@ -381,14 +386,20 @@ class SubqueryBinder:
             return None
         query, stream = self.queries.asked_once(query, stream)
         alias = self.binder.sources.add(stream, written.at, stream.name, "", below=query)
-        moved = {ref: ColumnRef(alias, output.name) for ref, output in zip(shown, outputs, strict=True)}
+        moved: Moved = {output.value: ColumnRef(alias, output.name) for output in outputs}
         tables = {
-            alias: NamedColumns(table.name, [_moved(column, moved) for column in table.columns])
-            for alias, table in part.tables.items()
+            name: NamedColumns(table.name, [_moved(column, moved) for column in table.columns])
+            for name, table in part.tables.items()
         }
-        again = bind_condition(select.where, Scope(self.source, tables, around=around), may_exist=True)
+        scope = Scope(self.source, tables, around=around, merged=[_moved(column, moved) for column in part.merged])
+        again = bind_condition(select.where, scope, may_exist=True)
         again = again if late is None else late.left(again)
-        condition = [again.predicates[number][0] for number, _ in tying]
+        named = [(p, aliases_of(p) - {alias}) for p, _ in again.predicates]
+        if any(others & sources.by_alias.keys() and not others <= sources.by_alias.keys() for _, others in named):
+            told = "a window or a value of several streams ties EXISTS to the query around it as a whole"
+            self.binder.report(told, written.at, "compare its parts: w.start, w.end", Refused)
+            return None
+        condition = [p for p, others in named if others and others.isdisjoint(sources.by_alias)]
         inside: list[ColumnRef | Expression] = [ColumnRef(alias, output.name) for output in members]
         if not self._members(written, inside, condition, around):
             return None
@@ -420,10 +431,22 @@ def _refused_in_exists(body: QueryBody) -> tuple[str, str] | None:
     return None
 
 
-def _moved(column: Visible, moved: dict[ColumnRef, ColumnRef]) -> Visible:
-    if isinstance(column.value, ColumnRef):
-        return replace(column, value=moved.get(column.value, column.value))
-    return column
+Moved = Mapping[object, ColumnRef]
+"""By what stands in the joins that EXISTS asks, the column of their block that gives it."""
+
+
+def _made(part: Part, select: Select, tying: Set[ColumnRef]) -> Iterator[Expression]:
+    """What the joins make of columns that tie them to the rows around: as a query in FROM gives it, or a FULL JOIN."""
+    visible = (*(column for table in part.tables.values() for column in table.columns), *part.merged)
+    named = (column for column in visible if fold(column.name) in select.words)
+    values = (value for column in named for value in column.ends or (column.value,))
+    made = (value for value in values if isinstance(value, Expression) and value.columns)
+    yield from dict.fromkeys(value for value in made if set(value.columns) <= tying)
+
+
+def _moved(column: Visible, moved: Moved) -> Visible:
+    ends = column.ends and (moved.get(column.ends[0], column.ends[0]), moved.get(column.ends[1], column.ends[1]))
+    return replace(column, value=moved.get(column.value, column.value), ends=ends, window=None)
 
 
 def _perhaps_equal(value: ColumnRef | Expression, other: ColumnRef | Expression) -> Predicate:

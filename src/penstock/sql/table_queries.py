@@ -84,8 +84,11 @@ def names_of_others(body: QueryBody, around: Iterable[str]) -> list[str]:
 def table_of(named: NamedQuery, queries: QueryBinder) -> DeclaredTable | None:
     """The table that a query is; None if it reads streams, or is wrong."""
     if named.table is None and not named.is_wrong and reads_only_tables(named.query, named.environment):
+        before = len(queries.source.mistakes)
         named.table = _made(named, queries)
         named.is_wrong = named.table is None
+        if named.is_wrong:
+            named.say(queries.source, before)
     return named.table
 
 
@@ -111,10 +114,11 @@ def _made(named: NamedQuery, queries: QueryBinder) -> DeclaredTable | None:
     text = _Text(queries)
     whole = text.of(named.query, named.environment)
     made = TableQuery(whole, tuple(text.read()))
-    return DeclaredTable(named.name.text, tuple(columns), tuple(_keys(query)), made)
+    return DeclaredTable(named.name.text, tuple(columns), tuple(keys_of(query)), made)
 
 
-def _keys(query: Query) -> Iterator[tuple[str, ...]]:
+def keys_of(query: Query) -> Iterator[tuple[str, ...]]:
+    """What a query gives once: its groups; of aggregates without GROUP BY the one row, by no column."""
     if query.is_grouped and query.top is None and not query.grouping_sets:
         shown = {str(output.value): output.name for output in query.outputs}
         given = {output.name for output in query.answer}

@@ -15,3 +15,4 @@ SELECT a FROM s WHERE (SELECT count(*) FROM t WHERE t.a = s.a) > 1;
 SELECT a FROM s WHERE EXISTS (SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.a = t.a));
 SELECT a FROM s WHERE EXISTS (SELECT t.a FROM t WHERE t.a = s.a GROUP BY t.a HAVING count(*) > 2);
 SELECT a FROM s WHERE EXISTS (SELECT 1 FROM t WHERE t.a = s.a HAVING count(*) > 2);
+SELECT p.a FROM (SELECT a, window(ts, '3 seconds') AS w FROM s) AS p WHERE EXISTS (SELECT 1 FROM (SELECT t.a, window(t.ts, '3 seconds') AS w FROM t JOIN s AS u ON t.a = u.a) AS q WHERE q.a = p.a AND q.w <=> p.w);

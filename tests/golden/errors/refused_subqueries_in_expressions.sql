@@ -1,6 +1,7 @@
 -- negative: NOT IN with NULLs, IN of another number of columns, a scalar subquery; EXISTS and IN in ON, inside another EXISTS, beside hints, of what is random, in too many cases
 CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
+CREATE TABLE v (n INT) USING parquet OPTIONS (path 'data/v');
 SELECT a FROM s WHERE a NOT IN (SELECT a FROM t);
 SELECT a FROM s WHERE a IS NOT NULL AND a NOT IN (SELECT a FROM t);
 SELECT a FROM s WHERE a IN (SELECT a, d FROM t);
@@ -17,3 +18,8 @@ SELECT a FROM s WHERE ok OR a NOT IN (SELECT a FROM t);
 SELECT a FROM s WHERE ok OR nope OR EXISTS (SELECT 1 FROM t WHERE t.a = s.nope);
 SELECT a, count(*) AS n, EXISTS (SELECT 1 FROM t WHERE t.a = s.a) AS x FROM s GROUP BY a;
 SELECT EXISTS (SELECT 1 FROM t WHERE t.a = s.a) AS x, EXISTS (SELECT 2 FROM t WHERE t.a = s.a) AS y, EXISTS (SELECT 3 FROM t WHERE t.a = s.a) AS z, EXISTS (SELECT 4 FROM t WHERE t.a = s.a) AS w FROM s;
+SELECT a IN (SELECT a FROM t) AS x, (SELECT max(n) FROM v) AS most FROM s;
+SELECT a, count(*) AS n FROM s GROUP BY a HAVING count(*) IN (SELECT n FROM v);
+SELECT a, max(c) IN (SELECT n FROM v) AS x FROM s GROUP BY a;
+SELECT a, count(*) AS n FROM s GROUP BY a HAVING n IN (SELECT n FROM v);
+SELECT s.a FROM s JOIN (SELECT n FROM v WHERE n > (SELECT n FROM v)) AS x ON x.n = s.a;

@@ -20,3 +20,6 @@ SELECT u.a FROM u WHERE EXISTS (SELECT 1 FROM t);
 SELECT s.a FROM s WHERE s.a IN (SELECT a FROM t WHERE t.name = s.b);
 SELECT u.a, (SELECT max(name) FROM t WHERE t.a = u.a) AS most FROM u;
 INSERT INTO t SELECT a FROM u;
+SELECT s.a FROM s LEFT JOIN u ON u.a = s.a LEFT JOIN (SELECT DISTINCT nosuch AS n FROM u) AS v ON v.n = s.a WHERE u.b IN (SELECT name FROM t);
+SELECT s.a FROM s WHERE EXISTS (SELECT 1 FROM u LEFT JOIN u AS v ON v.a = u.a LEFT JOIN (SELECT DISTINCT nosuch AS n FROM u) AS w ON w.n = u.a WHERE v.b IN (SELECT name FROM t) AND u.ts = s.ts);
+SELECT s.a FROM s FULL JOIN (SELECT v.* FROM (SELECT DISTINCT nosuch AS n, ts FROM u) AS v JOIN u USING (ts) SEMI JOIN u AS w ON w.ts = v.ts) AS x USING (ts);

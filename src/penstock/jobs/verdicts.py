@@ -19,6 +19,7 @@ from penstock.explain.shown import Explanation, ShownVerdict
 from penstock.frames.job_hints import JobHints
 from penstock.jobs.job_scripts import (
     adopted_source,
+    greatest_watermark,
     lag_of,
     obstacles,
     read_job,
@@ -67,6 +68,8 @@ def check(
             f"Spark does not start it as it stands: rows carry {' and '.join(times)}, each with a watermark, into one "
             "state (MULTIPLE_EVENT_TIME_COLUMNS); penstock.adopt runs it"
         )
+    if (policy := greatest_watermark(read)) is not None:
+        told.append(policy)
     verdict = replace(verdict, notices=(*verdict.notices, *told))
     return ShownVerdict.of(verdict, asked, asked.queries[0])
 

@@ -12,6 +12,7 @@ from pyspark.sql.types import BooleanType, IntegerType
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.jobs import explain, profile, to_sql
+from penstock.spark.session import set_meanwhile
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Job, Streams, answer, counting, streams, write
 
@@ -452,6 +453,19 @@ def test_check_tells_of_what_spark_itself_does_not_start(s: Streams) -> None:
     assert notices(penstock.adopt(three)) == ""
     # Nobody reads the second time after the first join: Spark leaves it out, and starts the query.
     assert notices(s.a.join(s.b, F.expr(NEAR)).drop("bts").join(s.c, meets).select("ak", "cn")) == ""
+
+
+def test_that_spark_goes_by_the_greatest_watermark_is_told(
+    spark: SparkSession, s: Streams, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = "Spark drops the rows of a stream that lags behind the others, and penstock.adopt joins them"
+    joined, alone = s.a.join(s.b, F.expr(NEAR)), s.a.groupBy(F.window("ats", "4 seconds")).count()
+    with set_meanwhile(spark, {"spark.sql.streaming.multipleWatermarkPolicy": "max"}):
+        assert told in " ".join(str(penstock.check(joined)).split())
+        penstock.adopt(joined)
+        assert told in capsys.readouterr().err
+        assert "lags behind" not in str(penstock.check(alone))
+    assert "lags behind" not in str(penstock.check(joined))
 
 
 def test_several_watermarks_in_what_stays_spark_s_are_refused(s: Streams) -> None:

@@ -107,10 +107,16 @@ def require_frame_for(job: Script | DataFrame, hints: JobHints, mode: str | None
 
 def require_known(mode: str) -> None:
     """Raise UsageError for an output mode that Penstock has not."""
-    if mode.lower() not in _MODES:
+    asked = str(mode).lower()
+    if asked not in _MODES:
+        close = nearest(asked, _MODES)
         raise UsageError(
             f"Penstock knows the output modes {' and '.join(_MODES)}, not {mode}",
-            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key",
+            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key"
+            if asked == "complete"
+            else f"did you mean {close}?"
+            if close
+            else "append is what a job has that sets none",
         )
 
 

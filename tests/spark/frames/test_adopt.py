@@ -325,13 +325,23 @@ def test_the_name_of_a_query_is_the_one_that_is_given(s: Streams) -> None:
     assert penstock.check(s.a.join(s.b, F.expr(NEAR)), query="clicked").query == "clicked"
 
 
+@pytest.mark.usefixtures("spark")
 def test_what_is_no_dataframe_is_named() -> None:
     with pytest.raises(UsageError, match="a DataFrame is wanted, and this is of type int"):
         penstock.adopt(7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"of type pandas\.DataFrame"):
         penstock.adopt(pd.DataFrame())
-    with pytest.raises(UsageError, match="not complete"):
+    for ask in (penstock.check, penstock.adopt, to_sql):
+        with pytest.raises(UsageError, match="a DataFrame is wanted, and this is of type Column"):
+            ask(F.col("ak"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a running or ended query of Spark's is wanted, and this is of type Column"):
+        penstock.metrics(F.col("ak"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"not complete(.|\n)*in update mode, by key"):
         penstock.adopt(7, mode="complete")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"not apend(.|\n)*did you mean append"):
+        penstock.adopt(7, mode="apend")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="not None"):
+        penstock.adopt(7, mode=None)  # type: ignore[arg-type]
 
 
 def test_what_a_session_lacks_is_set_and_said_once(

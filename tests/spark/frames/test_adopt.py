@@ -178,6 +178,28 @@ JOBS: dict[str, Job] = {
         .groupBy(F.window("ats", "4 seconds"))
         .agg(F.count("*"), F.sum("bn"))
     ),
+    "seconds as texts in an outer join": lambda s: s.a.withColumn("at", F.date_format("ats", "HH:mm:ss")).join(
+        s.b.withColumn("bat", F.date_format("bts", "HH:mm:ss")).withColumn("y", F.year("bts")),
+        F.expr(f"{NEAR} AND y = year(ats) AND at = bat"),
+        "left_outer",
+    ),
+    "lambdas of an outer join and of groups": lambda s: (
+        s.a.withColumn("l", F.array("an", F.lit(2)))
+        .join(s.b, F.expr(f"{NEAR} AND exists(l, x -> x > 2)"), "left_outer")
+        .groupBy(F.window("ats", "4 seconds"), F.expr("aggregate(l, 0, (acc, x) -> acc + coalesce(x, 0))").alias("sum"))
+        .agg(
+            F.array_sort(F.collect_list("bn")).alias("sorted"),
+            F.max(F.expr("size(filter(transform(l, x -> size(filter(l, y -> y > x))), x -> x > 0))")),
+        )
+    ),
+    "structs and percentiles of groups": lambda s: (
+        s.a.join(s.b, F.expr(NEAR))
+        .groupBy(F.window("ats", "4 seconds"), F.struct(F.col("ak").alias("of"), "an").alias("key"))
+        .agg(
+            F.sort_array(F.collect_list(F.struct(F.col("bts").alias("at"), "bn"))),
+            F.expr("percentile(bn, 0.3)"),
+        )
+    ),
     "dedup that hides the time": lambda s: s.a.dropDuplicates(["ak"]).join(s.b, F.expr(NEAR), "left_outer").drop("an"),
 }
 

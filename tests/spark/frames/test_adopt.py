@@ -318,6 +318,26 @@ def test_what_spark_deduplicates_counts_in_the_verdict(s: Streams) -> None:
     assert penstock.check(s.a.dropDuplicatesWithinWatermark(["ak"]).join(s.b, F.expr(NEAR))).verdict == "bounded"
 
 
+def test_what_lets_spark_forget_is_the_fix(spark: SparkSession, bench: Bench, s: Streams) -> None:
+    verdict = penstock.check(s.a.dropDuplicates(["ak"]))
+    assert verdict.job_fixes == (('a.dropDuplicatesWithinWatermark(["ak"])',),)
+    for text in (str(verdict), verdict._repr_html_()):  # type: ignore[attr-defined]
+        assert "dropDuplicatesWithinWatermark([" in text
+        assert "BUDGET" not in text
+        assert "it needs no state" not in text
+    plain = streams(spark, bench, watermarks="")
+    joined = plain.a.dropDuplicates(["ak", "an"]).join(plain.b, F.expr("ak = bk"))
+    assert (penstock.check(joined).job_fixes or ())[0] == (
+        'a.withWatermark("ats", "10 minutes")',
+        'b.withWatermark("bts", "10 minutes")',
+        "in the condition of the inner join: AND bts BETWEEN ats - INTERVAL 1 HOUR AND ats + INTERVAL 1 HOUR",
+        'a.dropDuplicatesWithinWatermark(["ak", "an"])',
+    )
+    untimed = penstock.check(s.a.select("ak").dropDuplicates())
+    assert untimed.job_fixes == ()
+    assert "BUDGET" not in str(untimed)
+
+
 def test_what_a_state_of_one_s_own_holds_nobody_knows(s: Streams) -> None:
     verdict = penstock.check(counting(s.a.join(s.b, F.expr(NEAR)).drop("bts")))
     assert verdict.verdict == "undecided"

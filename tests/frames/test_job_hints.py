@@ -49,5 +49,7 @@ def test_what_is_no_hint_is_refused() -> None:
         hints_text({"evict": "fifo"})
     with pytest.raises(UsageError, match="on_violation is one of fail, adapt, quarantine, trust, recover, not drop"):
         late_policy({"on_violation": "drop"})
+    with pytest.raises(UsageError, match='error is such as "5 percent" or "5 percent with bounds", not \'5\''):
+        hints_text({"error": "5"})
     with pytest.raises(UsageError, match="this job unites several"):
         script_of(JobUnion((ORDERS, AGAIN), ORDERS.columns), [1], (), {"budget": "1 rows"})

@@ -131,6 +131,9 @@ def _which(first: int, last: int, *, is_whole: bool) -> str:
 
 
 BUDGET = "or SELECT /*+ BUDGET(1 GB) */ …: the state stays within it, with the least loss"
+JOB_BUDGET = 'or penstock.adopt(df, budget="1 GB"): the state stays within it, with the least loss'
+_OURS = ("(groups)", "(distinct)")
+"""What is kept beside streams; of a job, anything else in parentheses is kept by Spark."""
 
 
 def near_texts(near: NearInTime) -> dict[str, list[str]]:
@@ -182,13 +185,19 @@ def _near(near: NearInTime, lead: str, views: Set[str], ink: Ink) -> list[str]:
     return lines + declared_lines(near.declared, blank if lines else lead, views, ink)
 
 
-def has_budget(verdict: Verdict) -> bool:
-    """Whether a budget would do, the last resort: it is of the outermost SELECT, so what is open below stays open."""
-    return all(block.verdict.verdict == "bounded" for block in verdict.blocks)
+def budget_offer(verdict: Verdict) -> str | None:
+    """A budget, the last resort: it is of the outermost SELECT, so what is open below stays open; nor is it Spark's."""
+    if any(block.verdict.verdict != "bounded" for block in verdict.blocks):
+        return None
+    if verdict.job_fixes is None:
+        return BUDGET
+    open_ends = [state.alias for state in verdict.streams if not isinstance(state.finding, Bounded)]
+    return None if any(alias.startswith("(") and alias not in _OURS for alias in open_ends) else JOB_BUDGET
 
 
 def _budget(verdict: Verdict, ink: Ink) -> list[str]:
-    return ink.wrapped(BUDGET, "    ") if has_budget(verdict) else []
+    offer = budget_offer(verdict)
+    return [] if offer is None else ink.wrapped(offer, "    ")
 
 
 def none_known(without: Sequence[str]) -> str:

@@ -17,10 +17,9 @@ from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.block_text import answer_lines, block_title, of_all_blocks
 from penstock.explain.counts_text import counts_items
 from penstock.explain.fix_text import (
-    BUDGET,
     JOB_REMARK,
+    budget_offer,
     declared_lines,
-    has_budget,
     listed,
     near_texts,
     none_known,
@@ -221,7 +220,7 @@ def _declarations(asked: Verdict) -> Iterator[str]:
         yield "</ol>"
     said = remarks_on(numbered_of(asked))
     said += [none_known(without)] if without else []
-    yield from (f'<p class="soft">{escape(text)}.</p>' for text in [*said, *([BUDGET] if has_budget(asked) else [])])
+    yield from (f'<p class="soft">{escape(text)}.</p>' for text in [*said, *filter(None, [budget_offer(asked)])])
 
 
 def _reasons(verdict: Verdict) -> Iterator[str]:

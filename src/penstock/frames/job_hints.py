@@ -39,6 +39,7 @@ class JobHints(TypedDict, total=False):
 
 
 NO_HINTS: JobHints = {}
+_ERROR = re.compile(r"\d+(\.\d+)?\s+percent(\s+with\s+bounds)?", re.IGNORECASE)
 _BUDGET = re.compile(rf"\d+\s*({'|'.join(BUDGET_UNITS)})", re.IGNORECASE)
 
 
@@ -65,6 +66,8 @@ def hints_text(hints: JobHints) -> str:
     if hints.get("shed_input"):
         found.append("SHED(INPUT)")
     if "error" in hints:
+        if _ERROR.fullmatch(str(hints["error"]).strip()) is None:
+            raise UsageError(f'error is such as "5 percent" or "5 percent with bounds", not {hints["error"]!r}')
         found.append(f"ERROR({hints['error'].upper()})")
     if "monitor" in hints:
         found.append(f"MONITOR({', '.join(map(str, hints['monitor']))})")

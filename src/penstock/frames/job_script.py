@@ -12,10 +12,11 @@ the order of the plan, so that the same job gives the same script, which its che
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.errors import UsageError
+from penstock.errors import NotSupportedYet, UsageError
 from penstock.frames.frame_promises import FramePromise
 from penstock.frames.job_hints import NO_HINTS, JobHints, hints_text, late_policy
 from penstock.frames.job_relations import (
@@ -41,6 +42,9 @@ from penstock.model.schemes import Policy
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 _UNITS = ((_DAY, "DAYS"), (_HOUR, "HOURS"), (_MINUTE, "MINUTES"), (_SECOND, "SECONDS"), (1, "MILLISECONDS"))
 
+
+_UNKNOWN_TYPE = re.compile(r"\bCOLLATE \w+|\bTIME\(\d\)|\bGEO(METRY|GRAPHY)\b")
+"""Types of Spark's that the language has not."""
 
 NO_FOLDERS: Mapping[int, str] = {}
 
@@ -162,6 +166,8 @@ class _Writer:
         """CREATE STREAM."""
         leaf = self.leaves[stream.source]
         columns = [(name, leaf.columns[place]) for name, place in stream.columns]
+        for _, column in columns:
+            _require_type(column)
         elements = [f"{quoted(name)} {column.type}" for name, column in columns]
         clocks = [(name, column.delay) for name, column in columns if column.delay is not None]
         promised = [one for one in self.promises if one.source == stream.source]
@@ -310,6 +316,15 @@ def _named(leaf: JobLeaf, promises: Sequence[JobPromise]) -> set[int]:
     named = {fold(name) for one in promises if one.source == leaf.source for name in one.promise.columns}
     named |= {fold(name) for one in promises if one.other == leaf.source for name in one.promise.other_columns}
     return {place for place, column in enumerate(leaf.columns) if fold(column.name) in named}
+
+
+def _require_type(column: JobColumn) -> None:
+    if _UNKNOWN_TYPE.search(column.type):
+        raise NotSupportedYet(
+            f"a column of type {column.type} cannot be read: {column.name}",
+            hint="give it a plain type before the streams meet, such as CAST(name AS STRING), or lower(…) of that "
+            "where capital letters are no matter; or leave it out",
+        )
 
 
 def duration(milliseconds: int) -> str:

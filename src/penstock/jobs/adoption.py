@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -13,6 +14,7 @@ from penstock.explain.reason_words import told
 from penstock.frames.job_hints import NO_HINTS, JobHints
 from penstock.jobs.job_scripts import (
     adopted_source,
+    greatest_watermark,
     lag_of,
     obstacles,
     read_job,
@@ -54,6 +56,8 @@ def adopt(
     from penstock.spark.frames.dry_job import is_dry  # noqa: PLC0415
 
     answer, observation = put_together(read, query, mode, allow_unbounded=allow_unbounded or is_dry())
+    if (policy := greatest_watermark(read)) is not None and not is_dry():
+        sys.stderr.write(f"penstock: {policy}\n")
     note_adopted_of(observation, AdoptedOf(frame, query, hints), answer)
     return answer
 

@@ -16,7 +16,9 @@ from penstock.analysis.finding import each_block
 from penstock.errors import NotSupportedYet, PenstockError, ScriptErrors, UsageError
 from penstock.explain.pyspark_code import script_code
 from penstock.frames.job_hints import NO_HINTS, JobHints
+from penstock.frames.job_relations import leaves_of
 from penstock.model.closed_groups import emits_once
+from penstock.model.names import nearest
 from penstock.model.query import Query
 from penstock.model.script import Script
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.spark.stream import DataFrame
 
 _MODES = ("append", "update")
+_WATERMARK_POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 _BY_COLUMN = (
     "make it a column of its stream before the streams meet (withColumn), of a plain type, and compare that; of "
     "structs compare the fields: a.k.x <=> b.k.x"
@@ -104,10 +107,16 @@ def require_frame_for(job: Script | DataFrame, hints: JobHints, mode: str | None
 
 def require_known(mode: str) -> None:
     """Raise UsageError for an output mode that Penstock has not."""
-    if mode.lower() not in _MODES:
+    asked = str(mode).lower()
+    if asked not in _MODES:
+        close = nearest(asked, _MODES)
         raise UsageError(
             f"Penstock knows the output modes {' and '.join(_MODES)}, not {mode}",
-            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key",
+            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key"
+            if asked == "complete"
+            else f"did you mean {close}?"
+            if close
+            else "append is what a job has that sets none",
         )
 
 
@@ -123,6 +132,17 @@ def obstacles(read: ReadFrame, query: Query, mode: str | None) -> Iterator[Penst
             detail="MULTIPLE_EVENT_TIME_COLUMNS: each of these columns has a watermark",
             hint="leave all but one of them out before dropDuplicates",
         )
+
+
+def greatest_watermark(read: ReadFrame) -> str | None:
+    """What is told where Spark drops rows by the greatest watermark of several streams, not by the least."""
+    marked = {leaf.source for leaf in leaves_of(read.job.relation) if any(c.delay is not None for c in leaf.columns)}
+    if len(marked) < 2 or str(read.session.conf.get(_WATERMARK_POLICY, "min")).lower() != "max":
+        return None
+    return (
+        f"{_WATERMARK_POLICY} is max: Spark drops the rows of a stream that lags behind the others, and "
+        "penstock.adopt joins them, since each stream has a clock of its own"
+    )
 
 
 def mode_obstacle(query: Query, mode: str) -> UsageError | None:

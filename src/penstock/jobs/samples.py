@@ -31,9 +31,8 @@ def compare(
     read = read_job(frame)
     if not read.keeps_state:
         raise UsageError("this DataFrame keeps no state, so both ways are the same", hint="pass one with a join")
-    for name, given in (("rows", rows), ("batches", batches)):
-        if given < 1:
-            raise UsageError(f"{name} is a number above 0, not {given}")
+    _require_number("rows", rows)
+    _require_number("batches", batches)
     from penstock.spark.frames.both_ways import compare_answers, run_way  # noqa: PLC0415 - with Spark
     from penstock.spark.frames.catalyst import Catalyst  # noqa: PLC0415
     from penstock.spark.frames.sampled_sources import SampledSources  # noqa: PLC0415
@@ -57,8 +56,7 @@ def compare(
 def profile(frame: DataFrame, *, rows: int = 100_000) -> JobProfile:
     """Which promises the first rows of a job's sources keep, what they would save, and how to write them in the job."""
     read = read_job(frame)
-    if rows < 1:
-        raise UsageError(f"rows is a number above 0, not {rows}")
+    _require_number("rows", rows)
     from penstock.profile.asking import require_no_blocks  # noqa: PLC0415 - with Spark
     from penstock.profile.job_profile import JobProfile  # noqa: PLC0415
     from penstock.profile.run import profile_with  # noqa: PLC0415
@@ -87,3 +85,8 @@ def profile(frame: DataFrame, *, rows: int = 100_000) -> JobProfile:
         finally:
             progress.close()
     return JobProfile(found, sum(count for _, count in found.rows))
+
+
+def _require_number(name: str, given: object) -> None:
+    if not isinstance(given, int) or given < 1:
+        raise UsageError(f"{name} is a whole number above 0, not {given!r}")

@@ -6,12 +6,13 @@ of their own), and with fixes in the words of the job: first what a Spark user k
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from penstock import compile as scripts
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Unbounded, Undecided
-from penstock.analysis.reasons import BoundedBy, WhyOpen
+from penstock.analysis.reasons import BoundedBy, Notice, WhyOpen
 from penstock.errors import PenstockError
 from penstock.explain.block_text import of_all_blocks
 from penstock.explain.pyspark_code import fix_code
@@ -19,6 +20,7 @@ from penstock.explain.shown import Explanation, ShownVerdict
 from penstock.frames.job_hints import JobHints
 from penstock.jobs.job_scripts import (
     adopted_source,
+    greatest_watermark,
     lag_of,
     obstacles,
     read_job,
@@ -67,6 +69,8 @@ def check(
             f"Spark does not start it as it stands: rows carry {' and '.join(times)}, each with a watermark, into one "
             "state (MULTIPLE_EVENT_TIME_COLUMNS); penstock.adopt runs it"
         )
+    if (policy := greatest_watermark(read)) is not None:
+        told.append(policy)
     verdict = replace(verdict, notices=(*verdict.notices, *told))
     return ShownVerdict.of(verdict, asked, asked.queries[0])
 
@@ -142,5 +146,18 @@ def _with_own_state(verdict: Verdict, read: ReadFrame, query: Query) -> Verdict:
         found.append(StateFinding(stream, "(dropDuplicates)", finding))
     for name in read.job.functions:
         found.append(StateFinding(name, f"({name})", Undecided((WhyOpen.KEPT_BY_A_FUNCTION(name),))))
+    if not found:
+        return verdict
     worst = max((verdict.verdict, *(one.finding.verdict for one in found)), key=_FROM_BEST.index)
-    return replace(verdict, verdict=worst, streams=(*verdict.streams, *found))
+    notices = tuple(one for one in verdict.notices if one != Notice.PLAIN_QUERY())
+    fixes = _with_forgetting(verdict, [one.fix(stream) for stream, one in read.deduplications if not one.forgets])
+    return replace(verdict, verdict=worst, streams=(*verdict.streams, *found), notices=notices, job_fixes=fixes)
+
+
+def _with_forgetting(verdict: Verdict, forgetting: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """The fixes with what lets Spark forget what it deduplicates below; none where it cannot be said."""
+    if not all(forgetting):
+        return ()
+    lines = [line for fix in forgetting for line in fix]
+    others = ((),) if verdict.verdict == "bounded" else verdict.job_fixes or ()
+    return tuple(tuple(dict.fromkeys((*fix, *lines))) for fix in others if fix or lines)

@@ -47,16 +47,21 @@ _OF_TEXTS = """initcap translate replace lpad rpad left right repeat reverse ins
 _OF_TIMES = """date_trunc trunc to_date to_timestamp to_timestamp_ntz date_add date_sub add_months last_day next_day
     datediff date_diff timestampdiff timestampadd months_between date_format from_unixtime unix_timestamp
     to_unix_timestamp unix_seconds unix_millis unix_micros unix_date date_from_unix_date make_date quarter dayofweek
-    weekday dayofyear weekofyear hour minute second extract date_part"""
+    weekday dayofyear weekofyear hour minute second extract date_part dayname monthname convert_timezone
+    make_timestamp"""
 _OF_NUMBERS = "pmod bround sqrt cbrt exp ln log10 log2 pow power sign signum degrees radians positive negative"
 _OF_ARRAYS = """array split get element_at try_element_at size cardinality array_contains array_join array_distinct
     array_position array_max array_min sort_array slice map_keys map_values named_struct struct get_json_object"""
 MORE_DETERMINISTIC = frozenset(f"{_OF_TEXTS} {_OF_TIMES} {_OF_NUMBERS} {_OF_ARRAYS}".split())
 """Functions of which no more is said than that they give the same value for the same arguments."""
 
+AROUND_TIMES = frozenset({"ts_or_ds_to_date", "time_str_to_time"})
+"""What the parser puts around the time that `year`, `date_format` and their like take: no functions of Spark's."""
+
 DETERMINISTIC = (
     STRICT
     | MORE_DETERMINISTIC
+    | AROUND_TIMES
     | {
         *("and", "or", "xor", "<=>", "is null", "is not null", "in", "between", "case", "if"),
         *("coalesce", "nvl", "ifnull", "greatest", "least", "nullif", "interval", "field", "[]"),

@@ -12,6 +12,7 @@ from pyspark.sql.types import BooleanType, IntegerType
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.jobs import explain, profile, to_sql
+from penstock.spark.session import set_meanwhile
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Job, Streams, answer, counting, streams, write
 
@@ -177,6 +178,28 @@ JOBS: dict[str, Job] = {
         .groupBy(F.window("ats", "4 seconds"))
         .agg(F.count("*"), F.sum("bn"))
     ),
+    "seconds as texts in an outer join": lambda s: s.a.withColumn("at", F.date_format("ats", "HH:mm:ss")).join(
+        s.b.withColumn("bat", F.date_format("bts", "HH:mm:ss")).withColumn("y", F.year("bts")),
+        F.expr(f"{NEAR} AND y = year(ats) AND at = bat"),
+        "left_outer",
+    ),
+    "lambdas of an outer join and of groups": lambda s: (
+        s.a.withColumn("l", F.array("an", F.lit(2)))
+        .join(s.b, F.expr(f"{NEAR} AND exists(l, x -> x > 2)"), "left_outer")
+        .groupBy(F.window("ats", "4 seconds"), F.expr("aggregate(l, 0, (acc, x) -> acc + coalesce(x, 0))").alias("sum"))
+        .agg(
+            F.array_sort(F.collect_list("bn")).alias("sorted"),
+            F.max(F.expr("size(filter(transform(l, x -> size(filter(l, y -> y > x))), x -> x > 0))")),
+        )
+    ),
+    "structs and percentiles of groups": lambda s: (
+        s.a.join(s.b, F.expr(NEAR))
+        .groupBy(F.window("ats", "4 seconds"), F.struct(F.col("ak").alias("of"), "an").alias("key"))
+        .agg(
+            F.sort_array(F.collect_list(F.struct(F.col("bts").alias("at"), "bn"))),
+            F.expr("percentile(bn, 0.3)"),
+        )
+    ),
     "dedup that hides the time": lambda s: s.a.dropDuplicates(["ak"]).join(s.b, F.expr(NEAR), "left_outer").drop("an"),
 }
 
@@ -295,6 +318,26 @@ def test_what_spark_deduplicates_counts_in_the_verdict(s: Streams) -> None:
     assert penstock.check(s.a.dropDuplicatesWithinWatermark(["ak"]).join(s.b, F.expr(NEAR))).verdict == "bounded"
 
 
+def test_what_lets_spark_forget_is_the_fix(spark: SparkSession, bench: Bench, s: Streams) -> None:
+    verdict = penstock.check(s.a.dropDuplicates(["ak"]))
+    assert verdict.job_fixes == (('a.dropDuplicatesWithinWatermark(["ak"])',),)
+    for text in (str(verdict), verdict._repr_html_()):  # type: ignore[attr-defined]
+        assert "dropDuplicatesWithinWatermark([" in text
+        assert "BUDGET" not in text
+        assert "it needs no state" not in text
+    plain = streams(spark, bench, watermarks="")
+    joined = plain.a.dropDuplicates(["ak", "an"]).join(plain.b, F.expr("ak = bk"))
+    assert (penstock.check(joined).job_fixes or ())[0] == (
+        'a.withWatermark("ats", "10 minutes")',
+        'b.withWatermark("bts", "10 minutes")',
+        "in the condition of the inner join: AND bts BETWEEN ats - INTERVAL 1 HOUR AND ats + INTERVAL 1 HOUR",
+        'a.dropDuplicatesWithinWatermark(["ak", "an"])',
+    )
+    untimed = penstock.check(s.a.select("ak").dropDuplicates())
+    assert untimed.job_fixes == ()
+    assert "BUDGET" not in str(untimed)
+
+
 def test_what_a_state_of_one_s_own_holds_nobody_knows(s: Streams) -> None:
     verdict = penstock.check(counting(s.a.join(s.b, F.expr(NEAR)).drop("bts")))
     assert verdict.verdict == "undecided"
@@ -324,13 +367,23 @@ def test_the_name_of_a_query_is_the_one_that_is_given(s: Streams) -> None:
     assert penstock.check(s.a.join(s.b, F.expr(NEAR)), query="clicked").query == "clicked"
 
 
+@pytest.mark.usefixtures("spark")
 def test_what_is_no_dataframe_is_named() -> None:
     with pytest.raises(UsageError, match="a DataFrame is wanted, and this is of type int"):
         penstock.adopt(7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"of type pandas\.DataFrame"):
         penstock.adopt(pd.DataFrame())
-    with pytest.raises(UsageError, match="not complete"):
+    for ask in (penstock.check, penstock.adopt, to_sql):
+        with pytest.raises(UsageError, match="a DataFrame is wanted, and this is of type Column"):
+            ask(F.col("ak"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a running or ended query of Spark's is wanted, and this is of type Column"):
+        penstock.metrics(F.col("ak"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"not complete(.|\n)*in update mode, by key"):
         penstock.adopt(7, mode="complete")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"not apend(.|\n)*did you mean append"):
+        penstock.adopt(7, mode="apend")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="not None"):
+        penstock.adopt(7, mode=None)  # type: ignore[arg-type]
 
 
 def test_what_a_session_lacks_is_set_and_said_once(
@@ -452,6 +505,19 @@ def test_check_tells_of_what_spark_itself_does_not_start(s: Streams) -> None:
     assert notices(penstock.adopt(three)) == ""
     # Nobody reads the second time after the first join: Spark leaves it out, and starts the query.
     assert notices(s.a.join(s.b, F.expr(NEAR)).drop("bts").join(s.c, meets).select("ak", "cn")) == ""
+
+
+def test_that_spark_goes_by_the_greatest_watermark_is_told(
+    spark: SparkSession, s: Streams, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = "Spark drops the rows of a stream that lags behind the others, and penstock.adopt joins them"
+    joined, alone = s.a.join(s.b, F.expr(NEAR)), s.a.groupBy(F.window("ats", "4 seconds")).count()
+    with set_meanwhile(spark, {"spark.sql.streaming.multipleWatermarkPolicy": "max"}):
+        assert told in " ".join(str(penstock.check(joined)).split())
+        penstock.adopt(joined)
+        assert told in capsys.readouterr().err
+        assert "lags behind" not in str(penstock.check(alone))
+    assert "lags behind" not in str(penstock.check(joined))
 
 
 def test_several_watermarks_in_what_stays_spark_s_are_refused(s: Streams) -> None:

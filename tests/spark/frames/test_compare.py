@@ -42,7 +42,9 @@ def test_what_cannot_be_compared_is_named(spark: SparkSession, bench: Bench) -> 
     s = streams(spark, bench)
     with pytest.raises(UsageError, match="keeps no state"):
         penstock.compare(s.a.where("an > 1"))
-    with pytest.raises(UsageError, match="rows is a number above 0, not 0"):
+    with pytest.raises(UsageError, match="batches is a whole number above 0, not '3'"):
+        penstock.compare(JOBS["left"](streams(spark, bench)), batches="3")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="rows is a whole number above 0, not 0"):
         penstock.compare(s.a.join(s.b, F.expr(NEAR)), rows=0)
     with pytest.raises(UsageError, match="not complete"):
         penstock.compare(s.a.join(s.b, F.expr(NEAR)), mode="complete")

@@ -99,6 +99,28 @@ def test_what_was_found_before_a_job_failed_is_told_and_a_limit_with_its_place(b
     assert f"job.py, line {line_of(bench, 'raise')}, failed: ValueError: late" in err
 
 
+NOWHERE = """
+o = spark.readStream.schema("k BIGINT, ts TIMESTAMP").json("/no/such/place/orders/").withWatermark("ts", "1 minute")
+p = spark.readStream.schema("pk BIGINT, pts TIMESTAMP").format("csv").option("path", "/no/such/place/paid").load()
+c = spark.readStream.schema("ck BIGINT, cts TIMESTAMP").format("orc").load(path="/no/such/place/clicks")
+p, c = p.withWatermark("pts", "1 minute"), c.withWatermark("cts", "1 minute")
+o.join(p, F.expr("k = pk AND pts BETWEEN ts AND ts + INTERVAL 1 HOUR")).writeStream.start()
+o.join(c, F.expr("k = ck AND cts BETWEEN ts AND ts + INTERVAL 1 HOUR")).writeStream.start()
+"""
+
+
+def test_folders_that_are_not_there(bench: Bench) -> None:
+    code, out, err = checked(bench, NOWHERE)
+    assert code == 0, err
+    assert "✓ orders  bounded" in out
+    assert "paid" in out
+    assert "clicks" in out
+    assert "note: not run: reading /no/such/place/orders" in err
+    code, _, err = checked(bench, 'spark.readStream.json("/no/such/place/orders")')
+    assert code == 2
+    assert "PATH_NOT_FOUND" in err or "schema" in err.lower()
+
+
 def test_a_job_reads_the_tables_that_its_queries_would_write(bench: Bench) -> None:
     reads = """
 near = a.join(b, F.expr("ak = bk AND ats = bts"))

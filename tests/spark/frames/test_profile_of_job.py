@@ -31,7 +31,7 @@ def test_what_a_sample_keeps_bounds_the_job_once_it_is_pasted(spark: SparkSessio
 def test_a_profile_is_of_some_rows(spark: SparkSession, bench: Bench) -> None:
     write(bench, seed=3, files=0)
     s = streams(spark, bench)
-    with pytest.raises(UsageError, match="rows is a number above 0, not -1"):
+    with pytest.raises(UsageError, match="rows is a whole number above 0, not -1"):
         profile(s.a.join(s.b, F.expr("ak = bk AND ats = bts")), rows=-1)
 
 

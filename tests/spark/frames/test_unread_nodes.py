@@ -185,6 +185,33 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
         NotSupportedYet,
         "now.* cannot be read",
     ),
+    "a state of one's own alone": (
+        lambda s: counting(s.a, GroupStateTimeout.EventTimeTimeout),
+        NotSupportedYet,
+        "applyInPandasWithState cannot be read(.|\n)*nothing else in this query keeps state: leave it to Spark",
+    ),
+    "a sample": (
+        lambda s: s.a.sample(0.5).join(s.b, F.expr(NEAR)),
+        NotSupportedYet,
+        "sample of a stream cannot be read(.|\n)*keep rows by their keys",
+    ),
+    "a time of day": (
+        lambda s: s.a.withColumn("x", F.expr("TIME'12:00:00'")).join(s.b, F.expr(NEAR)),
+        NotSupportedYet,
+        r"a column of type TIME\(6\) cannot be read: x(.|\n)*give it a plain type",
+    ),
+    "a collation": (
+        lambda s: s.a.withColumn("x", F.expr("CAST(ak AS STRING) COLLATE UTF8_LCASE")).join(s.b, F.expr(NEAR)),
+        NotSupportedYet,
+        "a column of type STRING COLLATE UTF8_LCASE cannot be read: x(.|\n)*give it a plain type",
+    ),
+    "sessions whose gap is worked out of each row": (
+        lambda s: s.a.groupBy(
+            F.session_window("ats", F.expr("CASE WHEN an > 1 THEN '2 seconds' ELSE '5 seconds' END"))
+        ).count(),
+        NotSupportedYet,
+        "a session_window whose gap is worked out of each row cannot be read(.|\n)*give all rows one gap",
+    ),
     "groups in append mode": (
         lambda s: s.a.groupBy("ak").count(),
         UsageError,

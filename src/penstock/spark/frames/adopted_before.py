@@ -38,9 +38,10 @@ def note_adopted_of(observation: str, source: AdoptedOf, answer: DataFrame) -> N
     _noted[observation] = replace(source, on_top=on_top or ())
 
 
-def adopted_of(frame: DataFrame) -> AdoptedOf | None:
+def adopted_of(frame: object) -> AdoptedOf | None:
     """What a DataFrame was adopted of; None if it was not. Raises UsageError if only a part of it was."""
-    if not hasattr(frame, "_jdf"):
+    # A Column has an attribute of every name.
+    if not isinstance(frame, DataFrame) or not hasattr(frame, "_jdf"):
         return None
     plan = frame._jdf.queryExecution().analyzed()
     found = _within(plan)

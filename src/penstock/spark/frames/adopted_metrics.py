@@ -7,7 +7,7 @@ those of `penstock run --metrics`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -64,7 +64,7 @@ def note_adopted(query: Query, plan: Plan, assembled: Assembled) -> None:
 
 def metrics_of_query(handle: StreamingQuery) -> MetricsTable:
     """The metrics of the batches that Spark still remembers."""
-    if not hasattr(handle, "recentProgress"):
+    if not isinstance(getattr(handle, "recentProgress", None), Sequence):
         raise UsageError(
             f"a running or ended query of Spark's is wanted, and this is of type {type(handle).__name__}",
             hint="pass what start() gave",

@@ -79,6 +79,14 @@ class Catalyst:
         empty = self.seq(())
         return make.Alias(expression, alias, make.NamedExpression.newExprId(), empty, self._nothing, empty)
 
+    def variable(self, name: str) -> Node:
+        """The variable of a lambda, before anyone knows its type."""
+        return self._sql.catalyst.expressions.UnresolvedNamedLambdaVariable(self.seq([name]))
+
+    def struct(self, names_and_values: Sequence[Node]) -> Node:
+        """A struct that is written with the names of its fields."""
+        return self._sql.catalyst.expressions.CreateNamedStruct(self.seq(names_and_values))
+
     def filtered(self, conditions: Sequence[Node], child: Node) -> Node:
         """A filter by all of some conditions."""
         return self._sql.catalyst.plans.logical.Filter(self._all(conditions), child)

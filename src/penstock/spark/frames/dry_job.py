@@ -8,6 +8,7 @@ answered otherwise, as long as the file runs:
 - the table that such a query writes (`toTable`, or the memory sink's): it is there without rows, if none was before;
 - writes of a batch (`batch_writes`), and the function given to `foreachBatch`: they do not run, and the report says so;
   a table that is so made is there without rows as well;
+- a folder of files that is not there (`missing_paths`): it is a stream without files, of the schema that the job gives;
 - the master of a session, or of a context: `local[*]`, whatever the job says;
 - `penstock.adopt`: it refuses no state for having no bound (`is_dry`), since the verdict says so.
 
@@ -39,6 +40,7 @@ from penstock.errors import PenstockError, UsageError
 from penstock.spark.frames.adopted_frame import no_plans
 from penstock.spark.frames.batch_writes import stand_in, without_batch_writes
 from penstock.spark.frames.call_sites import line_in, note_site, noted_sites
+from penstock.spark.frames.missing_paths import with_missing_paths
 
 _MODE, _NAME, _FUNCTION = "_penstock_mode", "_penstock_name", "_penstock_function"
 _FORMAT = "_penstock_format"
@@ -240,7 +242,7 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None], path: Path) -> I
     put(StreamingQueryManager, "awaitAnyTermination", lambda _: lambda manager, timeout=None: True)  # noqa: ARG005
     put(SparkSession.Builder, "getOrCreate", _quiet)
     put(SparkContext, "__init__", _local)
-    for owner, name, made in without_batch_writes(found.left_out):
+    for owner, name, made in (*without_batch_writes(found.left_out), *with_missing_paths(found.left_out)):
         put(owner, name, made)
     try:
         yield

@@ -9,6 +9,9 @@ Casts between whole numbers, and between lengths of time, that Spark put there i
 puts them there again: whoever reads the text then sees a column compared with a column. Where that is not the same,
 they stay.
 
+Some Spark writes as no text that it reads, or as one that says more: lambdas (`transform(items, x -> …)`) and
+percentiles are written here, in the place of a variable that stands for them.
+
 Not taken: what is random or reads a clock, what Spark only approximates, queries within expressions, functions of the
 user's.
 """
@@ -16,6 +19,9 @@ user's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
 from penstock.frames.job_relations import JobExpression, placeholder
 from penstock.spark.frames.catalyst import Catalyst, Node, children, items, kind, number_of
@@ -42,8 +48,11 @@ class ExpressionTexts:
             return None
         expression = self._expanded(expression, {})
         attributes = [part for part in parts(expression) if kind(part) == "AttributeReference"]
-        for shown in (self._spelt(expression, plain=True), self._spelt(expression, plain=False)):
-            text = str(shown.sql())
+        for plain in (True, False):
+            try:
+                text = _Spelling(self, plain).text(expression)
+            except Py4JError:
+                return None  # a node that takes no other children than its own
             if self.means(text, attributes, expression):
                 return JobExpression(text)
         return None
@@ -66,13 +75,15 @@ class ExpressionTexts:
     def renamed(self, attributes: Iterable[Node]) -> list[Node]:
         """Each attribute once, under its placeholder."""
         known = {number_of(attribute): attribute for attribute in attributes}
-        return [self._placed(attribute) for attribute in known.values()]
+        return [self.placed(attribute) for attribute in known.values()]
 
     def _expanded(self, expression: Node, known: dict[int, Node]) -> Node:
         """The expression without the forms that only stand for another: BETWEEN, dropna, a part that is named once.
 
         What is named once is evaluated once; of a deterministic expression that is no matter.
         """
+        if kind(expression) == "Alias":
+            return self._expanded(expression.child(), known)  # within another: of a field of a struct
         if self.catalyst.is_a(expression, "InheritAnalysisRules"):
             return self._expanded(children(expression)[0], known)
         if kind(expression) == "With":
@@ -85,21 +96,84 @@ class ExpressionTexts:
         below = [self._expanded(child, known) for child in children(expression)]
         return expression.withNewChildren(self.catalyst.seq(below)) if below else expression
 
-    def _placed(self, attribute: Node) -> Node:
+    def placed(self, attribute: Node) -> Node:
+        """An attribute under its placeholder."""
         return attribute.withName(placeholder(number_of(attribute))).withQualifier(self.catalyst.seq(()))
 
-    def _spelt(self, expression: Node, plain: bool) -> Node:
-        """The expression over placeholders; `plain` is without casts that change nothing or that Spark adds."""
-        if kind(expression) == "AttributeReference":
-            return self._placed(expression)
-        if plain and kind(expression) == "Cast":
-            below = children(expression)[0]
-            types = (str(below.dataType().simpleString()), str(expression.dataType().simpleString()))
-            is_length = all(one.startswith("interval ") for one in types)
-            if types[0] == types[1] or is_length or all(one in _WHOLE for one in types):
-                return self._spelt(below, plain)
-        below = [self._spelt(child, plain) for child in children(expression)]
-        return expression.withNewChildren(self.catalyst.seq(below)) if below else expression
+
+@dataclass
+class _Spelling:
+    """One way to write an expression over placeholders."""
+
+    texts: ExpressionTexts
+    plain: bool
+    """Without casts that change nothing, or that Spark adds."""
+    written: dict[str, str] = field(default_factory=dict)
+    """What is written in the place of variables."""
+    variables: dict[int, str] = field(default_factory=dict)
+    """The names of their own variables, by the order in which they stand: the same in each run of a job."""
+
+    def text(self, expression: Node) -> str:
+        """The text of it."""
+        shown = str(self._spelt(expression).sql())
+        # What stands within another is noted before it.
+        for name, text in reversed(self.written.items()):
+            shown = shown.replace(name, text)
+        return shown
+
+    def _spelt(self, expression: Node) -> Node:
+        match kind(expression):
+            case "AttributeReference":
+                return self.texts.placed(expression)
+            case "NamedLambdaVariable":
+                return self.texts.catalyst.variable(self._named(expression))
+            case "LambdaFunction":
+                return self._lambda(expression)
+            case "AggregateExpression" if (share := _share(expression)) is not None:
+                of = children(expression.aggregateFunction())[0]
+                return self._instead(f"percentile({self._spelt(of).sql()}, {share})")
+            case "Cast" if self.plain and _is_no_matter(expression):
+                return self._spelt(children(expression)[0])
+        below = [self._spelt(child) for child in children(expression)]
+        if kind(expression) == "CreateNamedStruct":
+            # As `struct(a, b)` it would have the names of the placeholders.
+            return self.texts.catalyst.struct(below)
+        return expression.withNewChildren(self.texts.catalyst.seq(below)) if below else expression
+
+    def _lambda(self, function: Node) -> Node:
+        names = list(map(self._named, items(function.arguments())))
+        body = str(self._spelt(function.function()).sql())
+        return self._instead(f"{names[0] if len(names) == 1 else '(' + ', '.join(names) + ')'} -> {body}")
+
+    def _instead(self, text: str) -> Node:
+        """A variable in the place of which a text is written."""
+        name = f"penstock_text_{len(self.written)}_"
+        self.written[name] = text
+        return self.texts.catalyst.variable(name)
+
+    def _named(self, variable: Node) -> str:
+        return self.variables.setdefault(number_of(variable), f"each_{len(self.variables) + 1}")
+
+
+def _share(aggregate: Node) -> str | None:
+    """The share that a percentile is asked for, as people write it; None of others, and where rows count not once."""
+    function = aggregate.aggregateFunction()
+    if kind(function) != "Percentile" or aggregate.isDistinct() or aggregate.filter().isDefined():
+        return None
+    _, share, times = children(function)[:3]
+    if kind(times) != "Literal" or str(times.value()) != "1":
+        return None
+    number = children(share)[0] if kind(share) == "Cast" else share
+    if kind(number) != "Literal":
+        return None
+    return str(number.value()) if kind(share) == "Cast" else str(number.sql())
+
+
+def _is_no_matter(cast: Node) -> bool:
+    """Whether a cast changes nothing, or is one that Spark puts there itself."""
+    types = (str(children(cast)[0].dataType().simpleString()), str(cast.dataType().simpleString()))
+    is_length = all(one.startswith("interval ") for one in types)
+    return types[0] == types[1] or is_length or all(one in _WHOLE for one in types)
 
 
 def parts(expression: Node) -> list[Node]:

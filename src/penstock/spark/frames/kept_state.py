@@ -39,6 +39,11 @@ def holds_state(node: Node) -> bool:
     return keeps_state(node) or any(map(holds_state, children(node)))
 
 
+def keeps_function_state(node: Node) -> bool:
+    """Whether a node is a function of the user's with a state of its own."""
+    return kind(node) in (*_FUNCTIONS, *_PROCESSORS)
+
+
 def is_own_state(node: Node) -> bool:
     """Whether a node is a function of the user's with a state of its own that asks for no event time.
 

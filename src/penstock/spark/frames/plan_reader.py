@@ -51,7 +51,7 @@ from penstock.spark.frames.deduplicated_answers import (
 )
 from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.heartbeats import PASSES, hidden_clock
-from penstock.spark.frames.kept_state import holds_state, is_own_state, keeps_state
+from penstock.spark.frames.kept_state import holds_state, is_own_state, keeps_function_state, keeps_state
 from penstock.spark.frames.leaves import is_left_to_spark, unites_clocks
 from penstock.spark.frames.promised_plans import PromisedPlan, is_same
 from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of, columns_of
@@ -60,6 +60,7 @@ from penstock.spark.frames.struct_fields import StructFields
 from penstock.spark.frames.tables_below import with_table_below
 from penstock.spark.frames.unread_nodes import (
     PER_BATCH,
+    only_state,
     unread,
     unread_aggregate_hint,
     unread_expression_hint,
@@ -128,8 +129,8 @@ class PlanReader:
                 raise unread_node(node)
             path.append(node)
             (node,) = below
-        if is_own_state(node):
-            raise unread_node(node)
+        if keeps_function_state(node) and not any(map(holds_state, children(node))):
+            raise only_state(node)
         if not holds_state(node) or (is_left_to_spark(node) and self._stays_below(node)):
             # Nothing keeps state but what Spark deduplicates: the whole plan is one leaf.
             return ReadJob(self._leaf(plan), tuple(self.leaves), (), plan, (), plan)

@@ -40,7 +40,7 @@ _KNOWN = {
     "FlatMapCoGroupsInArrow": ("cogroup", "join the streams, with a time condition"),
     "LateralJoin": ("LATERAL with a table function", _ELSEWHERE),
     "Generate": ("explode", _ELSEWHERE),
-    "Sample": ("sample", _ELSEWHERE),
+    "Sample": ("sample", "Spark, too, samples no stream: keep rows by their keys, where(pmod(hash(id), 100) < 10)"),
     "CollectMetrics": ("observe", _ELSEWHERE),
     "Expand": ("cube, rollup or grouping sets", "write each of the groupings, or a script, which has them"),
     "Pivot": ("pivot", "write a column for each value: count_if(…), sum(…) FILTER (WHERE …)"),
@@ -63,6 +63,15 @@ def unread_node(node: Node) -> NotSupportedYet:
     if _stands_on_state(node):
         return unread(node, f"{words} above what keeps state", hint)
     return unread(node, f"{words} of a stream", _OWN_ANSWER if hint == _OWN_QUERY else hint)
+
+
+def only_state(node: Node) -> NotSupportedYet:
+    """A function with a state of its own that is all there is to run."""
+    return unread(
+        node,
+        words_of(node),
+        "nothing else in this query keeps state: leave it to Spark as it is; timeouts or a TTL bound what it remembers",
+    )
 
 
 def _stands_on_state(node: Node) -> bool:

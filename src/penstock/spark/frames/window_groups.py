@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from penstock.frames.job_relations import JobExpression
 from penstock.spark.frames.catalyst import Node, children, items, kind, number_of
 from penstock.spark.frames.expression_texts import ExpressionTexts, parts
+from penstock.spark.frames.unread_nodes import unread
 
-_MARKERS = ("spark.timeWindow", "spark.sessionWindow")
+_SESSION = "spark.sessionWindow"
+_MARKERS = ("spark.timeWindow", _SESSION)
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,23 @@ def grouped_window(groups: Node, texts: ExpressionTexts) -> GroupedWindow | None
         (plan,) = children(plan)
         if kind(plan.child() if kind(plan) == "Filter" else plan) == "Expand":
             found = time_window(plan, texts)
+    if found is None and _is_session(groups.child()):
+        raise unread(
+            groups,
+            "a session_window whose gap is worked out of each row",
+            "give all rows one gap, such as session_window(ts, '5 minutes'), or leave this query to Spark as it is",
+        )
     if found is None or plan.equals(groups.child()):
         return found
     return _under_its_name(found, groups, named)
+
+
+def _is_session(plan: Node) -> bool:
+    """Whether a plan works out the sessions that rows begin, for the groups above it."""
+    over = plan.child() if kind(plan) == "Filter" else plan
+    made = items(over.projectList()) if kind(over) == "Project" else ()
+    named = [one for one in made if kind(one) == "Alias" and one.metadata().contains(_SESSION)]
+    return any(kind(one.child()) != "AttributeReference" for one in named)
 
 
 def _under_its_name(window: GroupedWindow, groups: Node, named: dict[int, int]) -> GroupedWindow | None:
@@ -129,7 +145,7 @@ def _calls(struct: Node, attribute: Node, texts: ExpressionTexts) -> list[tuple[
     if said is None:
         return []
     read = [part for part in parts(moment) if kind(part) == "AttributeReference"]
-    if attribute.metadata().contains(_MARKERS[1]):
+    if attribute.metadata().contains(_SESSION):
         casts = [p for p in parts(struct) if kind(p) == "Cast" and str(p.dataType().simpleString()) == "interval"]
         gaps = [children(cast)[0] for cast in casts if kind(children(cast)[0]) == "Literal"]
         return [(f"session_window({said.text}, {gap.sql()})", read) for gap in gaps[:1]]

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.streaming.listener import StreamingQueryListener
@@ -113,6 +114,17 @@ def test_an_adopted_query_goes_on_where_it_stopped(spark: SparkSession, bench: B
     wanted = near(Streams(**frames), "left_outer").where("ak IS NULL OR ak <> -1").collect()
     assert found == Counter(canonical(tuple(row)) for row in wanted)
     assert any(row["ak"] == 7 and row["bn"] == 2 for row in rows)
+
+
+@pytest.mark.thorough
+def test_a_checkpoint_of_the_job_as_spark_ran_it_is_not_taken_over(spark: SparkSession, bench: Bench) -> None:
+    """Its state is another's: the rows that wait there would be lost."""
+    write(bench, seed=4, files=2)
+    before = answer(bench, near(streams(spark, bench)), "kept")
+    write(bench, seed=5, files=2)
+    with pytest.raises(StreamingQueryException, match="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"):
+        answer(bench, penstock.adopt(near(streams(spark, bench))), "kept")
+    assert spark.read.parquet(str(bench.folder / "out" / "kept")).count() == sum(before.values())
 
 
 @pytest.mark.thorough

@@ -41,6 +41,7 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Filter, "FILTER", "it stands after an aggregate, in SELECT and HAVING"),
     (exp.UDTF, "a table function", "derive a column in CREATE STREAM instead"),
     (exp.Explode, "a table function", "derive a column in CREATE STREAM instead"),
+    (exp.QueryTransform, "TRANSFORM … USING", "call a function instead, Spark's or your own (--function NAME)"),
     (exp.Placeholder, "a parameter", "write the value"),
     (exp.Parameter, "a parameter", "write the value"),
     (exp.SessionParameter, "a parameter", "write the value"),

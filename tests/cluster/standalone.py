@@ -20,7 +20,7 @@ from pathlib import Path
 import pyspark
 
 _CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 
 
 @dataclass

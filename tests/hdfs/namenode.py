@@ -13,7 +13,7 @@ from tests.cluster.standalone import free_port
 from tests.maven import fetched
 
 _MAIN = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 
 
 @dataclass

@@ -16,7 +16,7 @@ from tests.spark.conftest import Bench
 from tests.spark.oracle import bag, written
 from tests.spark.test_run import JOIN, KN, STREAMS, expected, is_clean, rows
 
-pytestmark = [pytest.mark.thorough, pytest.mark.skipif(lacking() is not None, reason=str(lacking()))]
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 SCRIPT = (
     STREAMS.replace("{s}", ", PRIMARY KEY (k) ON VIOLATION QUARANTINE INTO bad").replace("{t}", "")

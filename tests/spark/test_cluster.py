@@ -22,8 +22,6 @@ from tests.cluster.standalone import Cluster
 from tests.spark.conftest import Bench, kill_session
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, rows
 
-pytestmark = pytest.mark.thorough
-
 SOURCES = Path(__file__).parents[2] / "src"
 LIBRARIES = str(Path(pyspark.__file__).parents[1])
 BASE = str(Path(sys.executable).resolve())
@@ -75,6 +73,7 @@ def left(cluster: Cluster) -> list[Path]:
     return [path for worker in range(2) for path in cluster.temporary(worker).glob("penstock-cache-*/*")]
 
 
+@pytest.mark.thorough
 def test_executors_a_worker_and_the_driver_are_lost_and_the_answer_is_exact(outside: Bench, starting: Starting) -> None:
     cluster = starting({"PYTHONPATH": str(SOURCES)})
     s, t = fill(outside, 16)
@@ -110,7 +109,7 @@ def submitted(bench: Bench, cluster: Cluster, options: list[str], environment: d
         cwd=bench.folder,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=400,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-4000:]
@@ -130,6 +129,7 @@ def test_a_zip_that_comes_with_the_job(outside: Bench, starting: Starting) -> No
     submitted(outside, starting(bare), ["--py-files", packed], bare)
 
 
+@pytest.mark.thorough
 def test_an_environment_that_comes_with_the_job(outside: Bench, starting: Starting) -> None:
     """The driver stands where the same archive is unpacked; executors unpack it themselves."""
     made = outside.folder / "environment"

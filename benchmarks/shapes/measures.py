@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,7 +23,7 @@ from benchmarks.packets.runs import CORES, BatchFigures, fresh, run_python, told
 from benchmarks.shapes.data import Size, write
 from benchmarks.shapes.shapes import SHAPES, Shape
 from benchmarks.shapes.spark_side import Job
-from benchmarks.shapes.topics import topics
+from benchmarks.shapes.topics import Source, source_of
 
 from penstock.spark.session import PARTITIONS
 
@@ -81,10 +80,10 @@ def measure(
     write(data, shape.streams, size, shape.form)
     found: list[Run] = []
     ours: Any = None
-    with topics(data, shape.streams, home) if shape.form == "kafka" else nullcontext() as kafka:
+    with source_of(shape, data, home) as source:
         for system in systems:
             place = fresh(home / system.replace(" ", "_").replace(",", ""))
-            given = _Given(shape, size, data, place, kafka)
+            given = _Given(shape, size, data, place, source)
             if system == PENSTOCK:
                 watched, batches = _penstock(given)
             else:
@@ -118,7 +117,7 @@ def run_ours(shape: Shape, size: Size, build: Path, cases: Sequence[Spread]) -> 
         write(data, shape.streams, size, shape.form)
         for spread in cases:
             place = fresh(Path(folder) / "run")
-            watched, batches = _penstock(_Given(shape, size, data, place, None), spread)
+            watched, batches = _penstock(_Given(shape, size, data, place, Source()), spread)
             answer = read_answer(place / "out")
             rows = 0 if answer is None else answer.num_rows
             yield Run(shape.name, PENSTOCK, batches, watched, rows, _bytes_in(place / "checkpoint"), rows > 0)
@@ -126,7 +125,7 @@ def run_ours(shape: Shape, size: Size, build: Path, cases: Sequence[Spread]) -> 
 
 def run_one(shape: Shape, size: Size, data: Path, place: Path, system: str, *, heap: str = "8g") -> Watched:
     """One system on files that are there; its answer is in `place`/out."""
-    given = _Given(shape, size, data, place, None)
+    given = _Given(shape, size, data, place, Source())
     if system == PENSTOCK:
         return _penstock(given)[0]
     return _spark(given, rocksdb=system == ROCKSDB, heap=heap)[0]
@@ -140,27 +139,18 @@ class _Given:
     size: Size
     data: Path
     home: Path
-    kafka: dict[str, str] | None
-    """Where the broker is, and the jars that reach it."""
-
-    @property
-    def broker(self) -> str | None:
-        return None if self.kafka is None else self.kafka["address"]
-
-    @property
-    def jars(self) -> str | None:
-        return None if self.kafka is None else self.kafka["jars"]
+    source: Source
 
 
 def _penstock(given: _Given, spread: Spread = Spread()) -> tuple[Watched, tuple[BatchFigures, ...]]:
     """`penstock run`, as a user would."""
     home = given.home
-    (home / "shape.sql").write_text(given.shape.script(given.data, home / "out", given.size, given.broker))
+    (home / "shape.sql").write_text(given.shape.script(given.data, home / "out", given.size, given.source.broker))
     command = ["-m", "penstock", "run", str(home / "shape.sql"), "--available-now"]
     command += ["--checkpoint", str(home / "checkpoint"), "--metrics", str(home / "metrics.jsonl")]
     settings = {
         "spark.master": f"local[{spread.cores}]",
-        "spark.jars": given.jars,
+        "spark.jars": given.source.jars,
         "penstock.cells": spread.cells,
         PARTITIONS: spread.tasks,
     }
@@ -179,7 +169,7 @@ def _spark(given: _Given, *, rocksdb: bool, heap: str) -> tuple[Watched, tuple[B
     result = home / "batches.json"
     places = (str(given.data), str(home / "out"), str(home / "checkpoint"), str(result))
     size = (given.size.rows, given.size.batches)
-    job = Job(given.shape.name, *places, rocksdb, heap, size, given.broker, given.jars)
+    job = Job(given.shape.name, *places, rocksdb, heap, size, given.source.broker, given.source.jars)
     job.save(home / "job.json")
     watched = run_python(["-m", "benchmarks.shapes.spark_side", str(home / "job.json")], home)
     batches = [BatchFigures(**batch) for batch in json.loads(result.read_text(encoding="utf-8"))]

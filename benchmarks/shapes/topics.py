@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.packets.runs import run_python
+from benchmarks.shapes.shapes import Shape
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
@@ -37,8 +38,22 @@ class Filling:
         run_python(["-m", "benchmarks.shapes.topics", str(home / "topics.json")], home)
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where the rows of a shape are read, if not from files."""
+
+    broker: str | None = None
+    jars: str | None = None
+    """Those that reach it."""
+
+
+def source_of(shape: Shape, data: Path, home: Path) -> AbstractContextManager[Source]:
+    """The topics of a shape that asks for them, filled; for any other the files that are there."""
+    return _topics(data, shape.streams, home) if shape.form == "kafka" else nullcontext(Source())
+
+
 @contextmanager
-def topics(data: Path, streams: tuple[str, ...], home: Path) -> Iterator[dict[str, str]]:
+def _topics(data: Path, streams: tuple[str, ...], home: Path) -> Iterator[Source]:
     """A broker whose topics hold the rows of the streams: where it is, and by which jars Spark reaches it."""
     from tests.kafka.broker import Broker, jars  # noqa: PLC0415 - fetched by Maven only where a topic is asked for
 
@@ -47,7 +62,7 @@ def topics(data: Path, streams: tuple[str, ...], home: Path) -> Iterator[dict[st
     broker.start()
     try:
         Filling(str(data), streams, broker.address, connector).run(home)
-        yield {"address": broker.address, "jars": connector}
+        yield Source(broker.address, connector)
     finally:
         broker.stop()
 

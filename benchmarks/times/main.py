@@ -19,6 +19,7 @@ from benchmarks.packets.report import machine, table, write_docs
 from benchmarks.packets.runs import ROOT, run_python
 from benchmarks.shapes.data import Size, write
 from benchmarks.shapes.shapes import SHAPES
+from benchmarks.shapes.topics import source_of
 
 from penstock.errors import DataError
 from penstock.spark.batch_times import PARTS
@@ -28,7 +29,7 @@ BUILD = ROOT / "build" / "bench"
 PAGE = ROOT / "docs" / "performance.md"
 MARK = "<!-- figures: penstock bench times --write-docs -->"
 FULL, QUICK = Size(2_400_000, 6), Size(24_000, 4)
-MEASURED = ("inner", "left", "windowed", "json", "hypercube", "exists", "not-exists")
+MEASURED = ("inner", "left", "windowed", "json", "kafka", "hypercube", "exists", "not-exists")
 CELLS = ("unpack", "load", "take_in", "merge_fresh", "join", "promise", "let_go", "finish", "store")
 """What cells do that takes time in a shape, in its order; all else is `rest`."""
 
@@ -62,8 +63,11 @@ def measured(name: str, size: Size) -> Times:
     with TemporaryDirectory(dir=BUILD) as folder:
         home = Path(folder)
         write(home / "data", shape.streams, size, shape.form)
-        (home / "shape.sql").write_text(shape.script(home / "data", home / "out", size), encoding="utf-8")
-        run_python(["-m", "benchmarks.times.run", str(home / "shape.sql"), str(home)], home)
+        with source_of(shape, home / "data", home) as source:
+            text = shape.script(home / "data", home / "out", size, source.broker)
+            (home / "shape.sql").write_text(text, encoding="utf-8")
+            jars = [] if source.jars is None else [f"spark.jars={source.jars}"]
+            run_python(["-m", "benchmarks.times.run", str(home / "shape.sql"), str(home), *jars], home)
         told = home / "times.json"
         if not told.exists():
             raise DataError(f"{name} did not run", detail=(home / "log").read_text(encoding="utf-8")[-2000:])

@@ -1,4 +1,4 @@
-"""One shape with watches on its cells, in a process of its own: python -m benchmarks.times.run SHAPE.sql HOME.
+"""One shape with watches on its cells, in a process of its own: python -m benchmarks.times.run SHAPE.sql HOME [K=V].
 
 Writes HOME/times.json: by part of a batch its seconds, and by part of what cells do theirs, of all cells together; each
 the median over the batches, the first and the last left out.
@@ -23,12 +23,12 @@ from penstock.spark import assembly as engine
 from penstock.spark.run import RunOptions, run_script
 
 
-def main(script: Path, home: Path) -> None:
-    """Run the script, and write where its time went."""
+def main(script: Path, home: Path, settings: Mapping[str, str]) -> None:
+    """Run the script with these settings of Spark's, and write where its time went."""
     read = way.parse(script.read_text(encoding="utf-8"))
     (query,) = read.queries
     plan = way.runnable_plan(query, way.check(read), allow_unbounded=False)
-    conf = {"spark.master": f"local[{CORES}]"}
+    conf = {"spark.master": f"local[{CORES}]", **settings}
     options = RunOptions(checkpoint=str(home / "checkpoint"), available_now=True, conf=conf)
     with patch.object(engine, "CellProcessor", functools.partial(TimedCellProcessor, str(home))):
         (running,) = run_script(read, [(query, plan)], options)
@@ -59,4 +59,4 @@ def cells_together(home: Path, ending: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), dict(setting.split("=", 1) for setting in sys.argv[3:]))

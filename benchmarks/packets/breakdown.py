@@ -30,10 +30,11 @@ from penstock import compile as way
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark import assembly as engine
-from penstock.spark.assembly import packed_stream
+from penstock.spark.as_read import schema_read
 from penstock.spark.cells import KeyedGrid
+from penstock.spark.local_files import file_names
 from penstock.spark.pack import Packer
-from penstock.spark.parquet_files import file_names, schema_read
+from penstock.spark.packed_streams import packed_stream
 from penstock.spark.run import RunOptions, run_script
 from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
 from penstock.spark.sources import depends_on_order

@@ -22,8 +22,8 @@ from penstock.runtime import Batch, Cell, StepResult
 from penstock.runtime import cell as cell_module
 from penstock.runtime.cell import PHASES
 from penstock.runtime.state.store import Entries
+from penstock.spark.local_files import named_pieces
 from penstock.spark.operator import CellProcessor
-from penstock.spark.parquet_files import named_pieces
 
 
 @dataclass(frozen=True)

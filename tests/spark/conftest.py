@@ -186,6 +186,7 @@ def bench(tmp_path: Path, spark: SparkSession) -> Iterator[Bench]:
     spark.conf.unset("penstock.purge")
     spark.conf.unset("penstock.sample")
     spark.conf.unset("penstock.parquet")
+    spark.conf.unset("penstock.json")
     spark.conf.set("spark.sql.shuffle.partitions", "2")
 
 

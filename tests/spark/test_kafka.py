@@ -99,6 +99,30 @@ def test_partitions_are_parts_and_rows_come_and_go_as_records(bench: Bench, brok
     assert ran.batches[-1]["parts"]["orders"]["known"] == 3
     assert sum(line["malformed"]["orders"] for line in ran.batches) == 2
     assert ran.batches[-1]["state_tuples"]["p"] == 60, "the silent partition may still bring any of their orders"
+    assert "partition orders-1 holds JSON that is not plain; Spark reads orders from here on" in ran.err
+    assert "Spark reads payments" not in ran.err
+
+
+def test_plain_values_give_what_they_give_where_spark_reads_them(bench: Bench, broker: Broker, client: Client) -> None:
+    """Of topics named together, with records that have no value, and columns of the record beside those of the value."""
+    client.create("orders", 2)
+    client.create("payments", 2)
+    client.send("orders", [(n % 2, f"key{n}", None if n % 7 == 5 else order(n, n)) for n in range(40)])
+    client.send("payments", [(n % 2, None, payment(n, n + 5)) for n in range(40)])
+    both = script(broker, TO_FILES).replace("subscribe 'payments'", "subscribe 'payments,orders'")
+    both = both.replace("AS k, p.amount", "AS k, p.amount, p.topic").replace(
+        "amount INT,", "amount INT, _topic STRING,"
+    )
+    both = both.replace("p.topic", "p._topic AS topic").replace(", ON MALFORMED QUARANTINE", "")
+    told = {}
+    for reader in ("penstock", "spark"):
+        text = both.replace("{out}", f"{{out}}/{reader}")
+        ran = bench.run(text, unbounded=False, checkpoint=reader, conf={"penstock.json": reader})
+        assert ran.code == 0, ran.err
+        assert "not plain" not in ran.err
+        told[reader] = ([line["rows_in"] for line in ran.batches], ran.batches[-1]["parts"], bench.sink(reader))
+    assert told["penstock"] == told["spark"]
+    assert sum(told["penstock"][2].values()) == sum(n % 7 != 5 for n in range(40))
 
 
 @pytest.mark.thorough

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.failures import failure_of
 from penstock.spark.file_order import pattern_of
-from penstock.spark.parquet_files import file_names
+from penstock.spark.local_files import file_names
 from penstock.spark.sources import read_stream
 from penstock.sql import parse_script
 from tests.spark.conftest import Bench

@@ -17,8 +17,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.spark.file_order import listed_files, pattern_of, unheld
+from penstock.spark.local_files import file_names
 from penstock.spark.pack import heads_of
-from penstock.spark.parquet_files import file_names
 from penstock.spark.sources import read_stream, tells
 from penstock.sql import parse_script
 from tests.spark.conftest import Bench

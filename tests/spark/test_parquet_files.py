@@ -15,8 +15,10 @@ from pyspark.sql import SparkSession
 
 from penstock import compile as way
 from penstock.errors import DataError, UsageError
-from penstock.spark.parquet_files import READER, read_pieces, reads_files
+from penstock.spark.local_files import reads_files
+from penstock.spark.parquet_files import read_pieces
 from penstock.spark.types import arrow_schema
+from penstock.spark.who_reads import PARQUET as READER
 from tests.spark.conftest import Bench
 
 NOON = dt.datetime(2024, 5, 1, 12)

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.parquet_files import READER
 from penstock.spark.parquet_sink import repeating
+from penstock.spark.who_reads import PARQUET as READER
 from tests.spark.conftest import Bench
 
 TYPES: dict[str, tuple[str, Any, list[Any]]] = {

@@ -21,7 +21,7 @@ _OFF = ("false", "NO_CODEGEN")
         ((PAIRS, {}), _OFF),
         ((PAIRS, {_CODEGEN[0]: "true"}), ("true", "NO_CODEGEN")),
         ((PAIRS.replace("s.n,", "s.n + 1 AS n,"), {}), None),
-        ((PAIRS.replace("USING parquet OPTIONS (path '{data}/s'", "USING json OPTIONS (path '{data}/none'"), {}), None),
+        ((PAIRS.replace("USING parquet OPTIONS (path '{data}/s'", "USING csv OPTIONS (path '{data}/none'"), {}), None),
     ],
     ids=["columns alone", "as the user says", "an expression in SELECT", "a stream that Spark decodes"],
 )

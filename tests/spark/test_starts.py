@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ship
 from pyspark.errors import PySparkException
 
 from penstock.errors import DataError
-from penstock.spark import run
+from penstock.spark import run, under_way
 from penstock.spark.interrupts import Interrupt, ending_of
 from penstock.spark.starts import Starts
 from tests.spark.conftest import Bench
@@ -48,8 +48,7 @@ class Queries:
         self.failures: list[Exception] = []
         """What the next starts end with."""
         self.running: list[Any] = [self._query(name, has_checkpoint=has_checkpoint) for name in names]
-        monkeypatch.setattr(run, "take_progress", self._take)
-        monkeypatch.setattr(run, "_POLL_SECONDS", 0.0)
+        monkeypatch.setattr(under_way, "_POLL_SECONDS", 0.0)
 
     def _query(self, name: str, *, has_checkpoint: bool) -> Any:
         kept = SimpleNamespace(
@@ -61,7 +60,7 @@ class Queries:
         checkpoint = kept if has_checkpoint else None
         return SimpleNamespace(query=query, checkpoint=checkpoint, handle=None, seen=-1, starts=0, resumes=False)
 
-    def _take(self, one: Any, *_: Any) -> None:
+    def _take(self, one: Any) -> None:
         if one.handle.isActive:
             one.seen += 1
             one.handle.isActive = False
@@ -73,7 +72,8 @@ class Queries:
         self.told.append(f"{one.query.name} starts")
 
     def go(self, cores: int) -> None:
-        run._watch(self.running, None, None, Starts(self.running, self.start, cores), Interrupt())
+        starts = Starts(self.running, self.start, cores)
+        under_way.watch(self.running, starts, Interrupt(), self._take, lambda _: False)
 
 
 def test_the_end_is_told_to_queries_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,10 +175,10 @@ def test_queries_are_stopped_at_once_and_one_that_does_not_in_time_is_told_apart
         SimpleNamespace(draining=[], handle=None),
     ]
     since = time.monotonic()
-    assert run._stop(asked) == [True, False, True]
+    assert under_way.stop(asked) == [True, False, True]
     assert time.monotonic() - since < 0.6
     with pytest.raises(PySparkException, match="gone"):
-        run._stop([SimpleNamespace(draining=[], handle=Stopping("the JVM is gone"))])  # type: ignore[list-item]
+        under_way.stop([SimpleNamespace(draining=[], handle=Stopping("the JVM is gone"))])  # type: ignore[list-item]
 
 
 class Context:

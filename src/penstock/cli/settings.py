@@ -15,7 +15,9 @@ ARCHIVE = "penstock.archive"
 RECALL = "penstock.recall"
 """A setting of `run`: the recall below which a hook is called."""
 
-_OWN = ("archive", "audit", "cells", "parquet", "purge", "quarantine", "recall", "sample", "segments", "trigger")
+_OWN = (
+    *("archive", "audit", "cells", "json", "parquet", "purge", "quarantine", "recall", "sample", "segments", "trigger"),
+)
 SETTINGS = tuple(f"penstock.{name}" for name in _OWN)
 """The settings of Penstock's own; all others are Spark's."""
 

@@ -10,18 +10,18 @@ several blocks read one, the blocks above it stand in a row (`shared_blocks`), s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import UsageError
-from penstock.model.names import fold, quoted
+from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
-from penstock.model.stream import SOURCE_PARTS, Stream
+from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.plan.stateless import needs_no_state
 from penstock.runtime import Patience
@@ -40,22 +40,20 @@ from penstock.spark.asked_before import worth_of_absence
 from penstock.spark.batch_times import CELL_TIMES, STAGE_TIMES
 from penstock.spark.cells import KeyedGrid
 from penstock.spark.dealer import DEALT, Dealer
-from penstock.spark.file_heads import head_of_file
-from penstock.spark.file_questions import asked_of_files
 from penstock.spark.final import End
 from penstock.spark.groups import Dealt, deal, dealer_of, show
 from penstock.spark.hadoop_path import HadoopPath, place_of, worker_folder
-from penstock.spark.malformed import answer_to, judged, quarantines
+from penstock.spark.malformed import answer_to, quarantines
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.operator import ANSWER, COUNTS, DEALT_RESULT, RESULT, CellProcessor, SecondProcessor
-from penstock.spark.pack import PACKED, Packer
+from penstock.spark.pack import Packer
 from penstock.spark.pack_block import packed_block
-from penstock.spark.parquet_files import packed_files, reads_files
+from penstock.spark.packed_streams import packed_stream
 from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.passing import Passing, counts_of_tasks
 from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
-from penstock.spark.sources import depends_on_order, filters_of, read_stream, with_declared_columns, with_filters
+from penstock.spark.sources import depends_on_order
 from penstock.spark.stateful_stage import StatefulStage
 from penstock.spark.unpack import TOLD, EvaluatedRedealer
 from penstock.spark.worker_files import WorkerFolder
@@ -96,6 +94,8 @@ class InCommon:
     """Where large segments lie; None where Spark's store has all."""
     has_store: bool = False
     """Whether there is a state store already, of a run before: then the query goes on with it, needed or not."""
+    left_to_spark: frozenset[str] = frozenset()
+    """The streams whose JSON is not plain."""
 
     @property
     def malformed_into(self) -> dict[str, str | None]:
@@ -270,7 +270,8 @@ class Assembly:
             stream = script.stream(name)
             assert stream is not None
             packer = Packer(plan, stream.name, grid, depends_on_order(plan, stream.name))
-            part = packed_stream(self.shared.spark, stream, packer, by_name.get(fold(name)), observation)
+            given, left = by_name.get(fold(name)), self.shared.left_to_spark
+            part = packed_stream(self.shared.spark, stream, packer, given, observation, left=left)
             packed = part if packed is None else packed.unionAll(part)
         assert packed is not None
         return packed if self.shared.end is None else packed.unionAll(self.shared.end.stream(self.shared.spark, grid))
@@ -296,50 +297,6 @@ def _passed(shared: InCommon, packed: DataFrame, plan: Plan, observation: str) -
     absent = worth_of_absence(shared.spark, plan)
     passing = Passing(plan, shared.patience, absent, shared.quarantine, shared.malformed_into)
     return _observed(packed.mapInArrow(passing, RESULT), observation, counts_of_tasks(plan))
-
-
-def packed_stream(
-    spark: SparkSession, stream: Stream, packer: Packer, given: DataFrame | None, observation: str
-) -> DataFrame:
-    """A declared stream as PACKED has it: of a DataFrame that was bound, or read as its USING says.
-
-    Files that the packer can decode itself go to it by name (`parquet_files`); everything else is read by Spark.
-    """
-    if given is not None and not given.isStreaming:
-        raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
-    plan, in_order = packer.plan, packer.ordered
-    if given is None and reads_files(plan, stream, lambda setting: spark.conf.get(setting, None)):
-        # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
-        with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
-        return packed_files(spark, stream, packer)
-    filters = filters_of(plan, stream.name)
-    if given is not None:
-        given = _with_source_parts(given, stream)
-        frame, ordered = with_declared_columns(given, stream, in_order, straight=False, filters=filters)
-    else:
-        frame, kept = judged(read_stream(spark, stream, in_order), stream, observation)
-        question = None if stream.tables else asked_of_files(stream)
-        if question is not None and (stream.where or not in_order):
-            # Else the place of a row tells its file.
-            kept = (*kept, head_of_file(stream))
-        packer = replace(packer, question=question)
-        frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept, filters=filters)
-    frame = with_filters(frame, plan, stream.name, ordered)
-    return mapped(frame, replace(packer, ordered=ordered), PACKED)
-
-
-def _with_source_parts(given: DataFrame, stream: Stream) -> DataFrame:
-    """A DataFrame that is bound to a stream of Kafka's, with the partition of each row."""
-    if stream.parts != SOURCE_PARTS:
-        return given
-    named = {fold(name): name for name in given.columns}
-    which = next((named[name] for name in ("_partition", "partition") if name in named), None)
-    if which is None:
-        raise UsageError(
-            f"the input {stream.name} has no column partition, and order holds within the partitions of a topic",
-            hint="keep Kafka's partition in the DataFrame, or declare PARTS BY another column",
-        )
-    return given.withColumn(SOURCE_PARTS, F.col(quoted(which)).cast("string"))
 
 
 def _archive(spark: SparkSession, plan: Plan) -> WorkerFolder | None:

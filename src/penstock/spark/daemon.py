@@ -10,7 +10,7 @@ import gc
 from contextlib import suppress
 from importlib import import_module
 
-SHARED = ("operator", "pack", "parquet_files", "unpack")
+SHARED = ("operator", "pack", "local_files", "plain_records", "unpack")
 """The modules of `penstock.spark` whose classes Spark hands to workers, with all that these import."""
 
 

@@ -25,7 +25,7 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 """What a call of Spark may raise; it translates most of its own errors, and not all."""
 
 _OURS = re.compile(
-    r"(?:(?:PromiseBroken|DataError): error: |\[USER_RAISED_EXCEPTION\] (?=stream |table ))(?P<message>[^\n]*)"
+    r"(?:(?:PromiseBroken|DataError|NotPlain): error: |\[USER_RAISED_EXCEPTION\] (?=stream |table ))(?P<message>[^\n]*)"
     r"(?:\n  detail: (?P<detail>[^\n]*))?(?:\n  hint: (?P<hint>[^\n]*))?"
 )
 _JAVA = re.compile(r"^:? ?(?:Caused by: )?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error): ")

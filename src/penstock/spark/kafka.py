@@ -66,7 +66,7 @@ def rows_of_records(records: DataFrame, stream: Stream) -> DataFrame:
     # Of all rows of a partition the same: they come by offset, task after task.
     place = F.concat(F.lit("0/0/"), _part(several=True))
     origin = F.concat(_part(several=True), F.lit(" at offset "), F.col("offset"))
-    several = _has_several_topics(stream.storage)
+    several = has_several_topics(stream.storage)
     beside = [_part(several=several).alias(SOURCE_PARTS), place.alias(PLACE), origin.alias(ORIGIN)]
     record = record_column(stream)
     given = records.select(read.alias("value"), partly_read(stream).alias(_PARTLY), *kept, *beside)
@@ -85,7 +85,8 @@ def _part(*, several: bool) -> Column:
     return F.concat(F.col("topic"), F.lit("-"), number) if several else number
 
 
-def _has_several_topics(storage: Storage) -> bool:
+def has_several_topics(storage: Storage) -> bool:
+    """Whether a part is called by its topic too."""
     given = _given(storage)
     if "subscribepattern" in given:
         return True
@@ -158,7 +159,7 @@ def misspelt_columns(stream: Stream) -> dict[str, str]:
 
 
 def _names(storage: Storage, found: Mapping[str, Iterable[int]]) -> tuple[str, ...]:
-    several = _has_several_topics(storage)
+    several = has_several_topics(storage)
     return tuple(f"{topic}-{n}" if several else str(n) for topic in sorted(found) for n in sorted(found[topic]))
 
 

@@ -34,11 +34,13 @@ from penstock.errors import DataError
 from penstock.model.stream import Sink
 from penstock.runtime.state.store import from_ipc
 from penstock.spark.failures import SPARK_ERRORS, said_again, what_it_says
+from penstock.spark.local_files import is_on_local_disk
 from penstock.spark.option_values import option_values
-from penstock.spark.parquet_files import PLAIN, READER, is_on_local_disk
+from penstock.spark.parquet_files import PLAIN
 from penstock.spark.sinks import LOG, folder_of
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import as_type
+from penstock.spark.who_reads import PARQUET, is_ours
 from penstock.spark.worker import settle
 from penstock.spark.worker_files import MAKE_ROOM
 
@@ -84,7 +86,7 @@ def writes_columns(answer: DataFrame, packed: PackedAnswer | None, sink: Sink) -
     spark = answer.sparkSession
     conf, settings = spark.conf, dict(spark.sparkContext.getConf().getAll())
     return (
-        (conf.get(READER, None) or "penstock").lower() == "penstock"
+        is_ours(PARQUET, lambda name: conf.get(name, None))
         and is_on_local_disk(options["path"], lambda name: conf.get(name, None))
         # Hosts of a cluster may each have a folder of that name; Spark writes what it is told to.
         and str(spark.sparkContext.master).startswith("local")

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
-from penstock.spark.parquet_files import reads_files
+from penstock.spark.local_files import reads_files
 from penstock.spark.running import Running
 from penstock.spark.session import ON_HEAP, PARTITIONS, PROVIDER, set_meanwhile
 from penstock.spark.stream import Assembled
@@ -43,10 +43,12 @@ def settings_of_its_kind(spark: SparkSession, script: Script, one: Running, conf
         yield
 
 
-def decodes_all(script: Script, plans: Sequence[Plan], conf: Mapping[str, str]) -> bool:
-    """Whether the packer decodes every stream of every query."""
+def decodes_all(
+    script: Script, plans: Sequence[Plan], conf: Mapping[str, str], left: frozenset[str] = frozenset()
+) -> bool:
+    """Whether the packer decodes every stream of every query; those that are `left` to Spark it does not."""
     return all(
-        plan.rewriting is None and reads_files(plan, stream, conf.get)
+        plan.rewriting is None and name not in left and reads_files(plan, stream, conf.get)
         for plan in plans
         for name in plan.read_streams
         if (stream := script.stream(name)) is not None
@@ -62,7 +64,7 @@ def _wanted(spark: SparkSession, script: Script, one: Running, conf: Mapping[str
     sink = script.sink(one.query.sink) if one.query.sink is not None else None
     # Between blocks Spark may evaluate something on every row.
     is_packed = sink is not None and len(one.assembled.plans) == 1 and writes_packed(one.assembled, sink)
-    if is_packed and decodes_all(script, [one.plan], conf):
+    if is_packed and decodes_all(script, [one.plan], conf, one.left_to_spark):
         settings |= _INTERPRETED | _FEW_TASKS
     return settings
 

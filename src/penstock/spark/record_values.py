@@ -80,6 +80,12 @@ def written_values(rows: DataFrame, storage: Storage, what: str) -> Column:
     return value if number is None else F.concat(_before(number), value)
 
 
+def are_plain_json(storage: Storage) -> bool:
+    """Whether values are JSON, and no option says how it is read."""
+    own = {name for name in _given(storage) if name.startswith(VALUE)}
+    return own <= {_FORMAT} and _form(storage, "values") == _JSON
+
+
 def _form(storage: Storage, what: str) -> str:
     form = _given(storage).get(_FORMAT, _JSON).lower()
     if form not in (_JSON, _AVRO):

@@ -6,16 +6,13 @@ computed, and how, is none of its business.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, UsageError
 from penstock.explain.changed_text import written_lines
@@ -39,6 +36,7 @@ from penstock.spark.interrupts import Interrupt, ending_of, noted_interrupts
 from penstock.spark.kafka_topics import KnownTopics
 from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
+from penstock.spark.left_to_spark import Leaving
 from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine_sinks import drains_of, into_of
 from penstock.spark.query_settings import decodes_all, settings_of_its_kind
@@ -58,6 +56,7 @@ from penstock.spark.stream import (
     NO_CELLS,
     PURGE,
     TRIGGER,
+    Assembled,
     assemble,
     audited,
     audited_share,
@@ -67,9 +66,9 @@ from penstock.spark.stream import (
 )
 from penstock.spark.succession import take_over
 from penstock.spark.uncommitted_state import remove_uncommitted
+from penstock.spark.under_way import failure, stop, watch
+from penstock.spark.who_reads import JSON
 from penstock.spark.writers import writer_of
-
-_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,9 @@ def run_script(
     say: Callable[[str], None] | None = None,
 ) -> list[Running]:
     """Run queries until they end, or forever; gives what was seen of each. What is noted before is said."""
+    # Without a checkpoint nothing goes on from where JSON was met that only Spark reads.
+    reader = {} if options.checkpoint is None else {JSON: "penstock"}
+    options = replace(options, conf={**reader, **options.conf})
     conf = dict(options.conf)
     if CELLS in conf:
         whole_cells(conf[CELLS])
@@ -177,19 +179,15 @@ def _run(
     if say is not None:
         tell_splits({one.query.name: one.assembled.essence for one in running if not one.resumes}, say)
     metrics = _opened(options.metrics)
+    leaving = Leaving(spark, script, partial(_assembled_anew, spark, script, options), say)
     try:
         for one in running:
             _take(spark, one, sinks.get(one.query.name))
 
-        def start(one: Running) -> None:
-            with settings_of_its_kind(spark, script, one, options.conf):
-                _start(script, one, options)
-            if not options.available_now and not one.draining:
-                one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
-
         def go() -> None:
-            starts = Starts(running, start, spark.sparkContext.defaultParallelism)
-            _watch(running, metrics, follow, starts, interrupt)
+            starts = Starts(running, partial(_begin, spark, script, options), spark.sparkContext.defaultParallelism)
+            look = partial(take_progress, metrics=metrics, follow=follow)
+            watch(running, starts, interrupt, look, leaving)
 
         go()
         if options.final:
@@ -197,7 +195,7 @@ def _run(
         for one in running if options.available_now else ():
             _drain(spark, one)
     finally:
-        for one, has_stopped in zip(running, _stop(running), strict=True):
+        for one, has_stopped in zip(running, stop(running), strict=True):
             if one.handle is not None:
                 # What was committed after the last look must be told too.
                 take_progress(one, metrics, follow)
@@ -262,7 +260,15 @@ def _checkpoint(spark: SparkSession, query: Query, options: RunOptions) -> Check
     return None if options.checkpoint is None else Checkpoint(checkpoint_root(spark, options.checkpoint), query.name)
 
 
-def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, options: RunOptions) -> Running:
+def _prepared(
+    spark: SparkSession,
+    script: Script,
+    query: Query,
+    plan: Plan,
+    options: RunOptions,
+    *,
+    left: frozenset[str] = frozenset(),
+) -> Running:
     checkpoint = _checkpoint(spark, query, options)
     quarantine = worker_folder(spark, checkpoint.quarantine) if checkpoint is not None else None
     try:
@@ -284,6 +290,7 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
             segments=None if checkpoint is None else checkpoint.segment_files(spark),
             kept=None if checkpoint is None else checkpoint.essence(),
             has_store=checkpoint is not None and checkpoint.has_store,
+            left_to_spark=left,
         )
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
@@ -300,10 +307,23 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     return one
 
 
+def _assembled_anew(spark: SparkSession, script: Script, options: RunOptions, one: Running) -> Assembled:
+    """A query put together again, the streams that are left to Spark read by it."""
+    return _prepared(spark, script, one.query, one.plan, options, left=one.left_to_spark).assembled
+
+
 def _files_of(spark: SparkSession, query: Query, plan: Plan, checkpoint: Checkpoint | None) -> BatchFiles | None:
     if checkpoint is None:
         return None
     return BatchFiles(spark, checkpoint.spark, streams_read(query), is_counted=plan.rewriting is not None)
+
+
+def _begin(spark: SparkSession, script: Script, options: RunOptions, one: Running) -> None:
+    """Start a query, and what hands on the rows that it keeps out."""
+    with settings_of_its_kind(spark, script, one, options.conf):
+        _start(script, one, options)
+    if not options.available_now and not one.draining:
+        one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
 
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:
@@ -325,69 +345,4 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
     try:
         one.handle = writer.start()
     except SPARK_ERRORS as error:
-        raise _failure(one, error) from error
-
-
-_HASTE = "Python worker failed to connect back"
-_MOST_STARTS = 4
-
-
-def _watch(
-    running: list[Running], metrics: TextIO | None, follow: Follower | None, starts: Starts, interrupt: Interrupt
-) -> None:
-    while True:
-        interrupt.heed()
-        starts.go_on()
-        started = [one for one in running if one.handle is not None]
-        active = [one for one in started if one.handle is not None and one.handle.isActive]
-        for one in started:
-            take_progress(one, metrics, follow)
-            if one not in active and _failed_by_haste(one):
-                let_go(one)
-                starts.again(one)
-            else:
-                _raise_failure(one)
-        if not active and starts.are_done:
-            return
-        time.sleep(_POLL_SECONDS)
-
-
-def _stop(running: Sequence[Running]) -> list[bool]:
-    """Stop all queries, at once; whether each has in the time that Spark gives it (`session.SETTINGS`).
-
-    A source that waits for brokers that are away hears of it a minute later, and whoever sent SIGTERM does not wait so
-    long. The lock of such a query is left to the JVM, which has it until it ends.
-    """
-
-    def has_stopped(handle: StreamingQuery) -> bool:
-        try:
-            handle.stop()
-        except SPARK_ERRORS as error:
-            if "TimeoutException" not in str(error):
-                raise
-            return False
-        return True
-
-    started = [[h for h in (*one.draining, one.handle) if h is not None] for one in running]
-    with ThreadPoolExecutor(max(1, sum(map(len, started)))) as pool:
-        found = [[pool.submit(has_stopped, handle) for handle in handles] for handles in started]
-    return [all(one.result() for one in of) for of in found]
-
-
-def _failed_by_haste(one: Running) -> bool:
-    """Whether Spark gave up on its Python, and the query can go on: from its checkpoint, or from the beginning."""
-    assert one.handle is not None
-    failure = one.handle.exception()
-    can_go_on = one.checkpoint is not None or one.seen < 0
-    return failure is not None and _HASTE in str(failure) and can_go_on and one.starts < _MOST_STARTS
-
-
-def _raise_failure(one: Running) -> None:
-    assert one.handle is not None
-    if not one.handle.isActive and (failure := one.handle.exception()) is not None:
-        raise _failure(one, failure) from failure
-
-
-def _failure(one: Running, error: Exception) -> PenstockError:
-    resuming = one.checkpoint.folder if one.checkpoint is not None and one.resumes and one.seen < 0 else None
-    return failure_of(one.query.name, error, resuming)
+        raise failure(one, error) from error

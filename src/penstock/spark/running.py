@@ -62,6 +62,8 @@ class Running:
     """What is asked of the files of each batch."""
     topics: KnownTopics | None = None
     """What is asked of the topics when it starts."""
+    left_to_spark: frozenset[str] = frozenset()
+    """The streams in which it met JSON that is not plain."""
     looked_at: int = -1
     """The last batch whose files were."""
     told: ToldProgress = field(default_factory=ToldProgress)

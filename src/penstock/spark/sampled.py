@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
@@ -23,11 +24,13 @@ from penstock.model.script import Script
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Chunk
+from penstock.spark.as_read import schema_read
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.file_order import escaped, listed_files
+from penstock.spark.local_files import Decoder, decoder_of
 from penstock.spark.option_values import option_values
 from penstock.spark.pack import passes
-from penstock.spark.parquet_files import read_pieces, reads_files, schema_read
+from penstock.spark.plain_json import NotPlain
 from penstock.spark.punctuations import take_out
 from penstock.spark.sinks import FILES
 from penstock.spark.sources import filters_of, with_declared_columns, with_filters
@@ -79,13 +82,18 @@ def rows_of(
     spark: SparkSession, plan: Plan, stream: Stream, files: Sequence[str], *, columns: Sequence[str], count: int
 ) -> Any:
     """These columns of at most so many rows of each of some files, as the packer would be given them."""
-    if reads_files(plan, stream, lambda name: spark.conf.get(name, None)):
+    decoder = decoder_of(plan, stream, lambda name: spark.conf.get(name, None))
+    if decoder is not None:
         whole = schema_read(plan, stream.name)
-        schema = pa.schema([whole.field(name) for name in columns])
-        pieces = [piece.slice(0, count) for file in files for piece in islice(read_pieces(file, schema), 1)]
-        return pa.concat_tables(pieces) if pieces else schema.empty_table()
+        with suppress(NotPlain):  # Spark reads it.
+            return _decoded(decoder, files, pa.schema([whole.field(name) for name in columns]), count)
     parts = [_reader(spark, stream, file).load().limit(count) for file in files]
     return _as_packed(reduce(DataFrame.unionAll, parts), plan, stream).select(*map(quoted, columns)).toArrow()
+
+
+def _decoded(decoder: Decoder, files: Sequence[str], schema: Any, count: int) -> Any:
+    pieces = [piece.slice(0, count) for file in files for piece in islice(decoder(file, schema), 1)]
+    return pa.concat_tables(pieces) if pieces else schema.empty_table()
 
 
 def _reader(spark: SparkSession, stream: Stream, path: str | None = None) -> DataFrameReader:

@@ -103,13 +103,14 @@ def assemble(
     segments: SegmentFiles | None = None,
     kept: Essence | None = None,
     has_store: bool = False,
+    left_to_spark: frozenset[str] = frozenset(),
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end;
     `cells` are those of a checkpoint that is gone on with, `dealt_anew` where its state lies if it was rescaled,
     `segments` where large segments do, `kept` what it says that it is of, and
-    `has_store` whether it has a state store.
+    `has_store` whether it has a state store; JSON of the streams `left_to_spark` is not plain.
     """
     make_ready(spark)
     tell_calendar_days(spark, query)
@@ -180,6 +181,7 @@ def assemble(
             dealt_anew,
             segments,
             has_store,
+            left_to_spark,
         ),
         blocks,
     )

@@ -1,0 +1,80 @@
+"""How a file of JSON is decoded by the packer (`local_files`): portion by portion, as long as its lines are plain.
+
+Which lines are, and why Spark gives the same rows of them, `plain_json` says. A file that is compressed is not looked
+into: Spark knows by its name how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import DataError
+from penstock.model.stream import Stream
+from penstock.spark.malformed import own_record
+from penstock.spark.plain_json import LONGEST, NotPlain, PlainColumns, read_plain
+from penstock.spark.who_reads import JSON, Setting
+
+_PORTION = 32 << 20
+"""Bytes that are decoded together."""
+_UNCOMPRESSED = ("", ".json", ".jsonl", ".ndjson", ".txt", ".log")
+"""How names of files end that Spark reads as they are."""
+_LET_SPARK = f"--conf {JSON}=spark lets Spark read it"
+
+
+def plain_columns(stream: Stream, names: frozenset[str], conf: Setting) -> PlainColumns | None:
+    """The columns of a stream that stand in JSON, under these names; None where Spark is to read them."""
+    wanted = [c for c in stream.carried if c.name in names]
+    is_utc = (conf("spark.sql.session.timeZone") or "").upper() == "UTC"
+    columns = PlainColumns(tuple(c.name for c in wanted), tuple(str(c.type) for c in wanted), is_utc)
+    is_of_old = (conf("spark.sql.legacy.timeParserPolicy") or "").upper() == "LEGACY"
+    has_no_zones = (conf("spark.sql.timestampType") or "").upper() == "TIMESTAMP_NTZ"
+    if own_record(stream) is not None or is_of_old or has_no_zones or not columns.are_taken:
+        return None
+    return columns
+
+
+def decoder_of_lines(stream: Stream, conf: Setting) -> JsonLines | None:
+    """How the packer decodes files of a stream of JSON; None where Spark is to."""
+    columns = plain_columns(stream, frozenset(c.name for c in stream.carried if c.derived is None), conf)
+    return None if columns is None else JsonLines(stream.name, columns)
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """Decodes files of a stream; all declared columns are looked at, since a row may be malformed in any of them."""
+
+    stream: str
+    columns: PlainColumns
+
+    def __call__(self, path: str, schema: Any) -> Iterator[Any]:
+        """The wanted columns of a file; raises NotPlain where Spark is to read it."""
+        try:
+            for lines in _portions(path.removeprefix("file:")):
+                yield read_plain(lines, self.columns).select(schema.names).cast(schema)
+        except NotPlain as error:
+            raise error.met_in(self.stream, path) from error
+        except OSError as error:
+            raise DataError(f"cannot read {path}", detail=str(error), hint=_LET_SPARK) from error
+
+
+def _portions(path: str) -> Iterator[bytes]:
+    """The lines of a file in portions of whole ones, without the line feed behind the last and blank lines there."""
+    if Path(path).suffix.lower() not in _UNCOMPRESSED:
+        raise NotPlain("its name may say how it is compressed")
+    with open(path, "rb") as file:
+        begun = b""
+        while read := file.read(_PORTION):
+            end = read.rfind(b"\n") + 1
+            if not end:
+                begun += read
+                if len(begun) > LONGEST:
+                    raise NotPlain(f"a line has more than {LONGEST} bytes")
+                continue
+            if lines := (begun + read[:end]).rstrip(b"\n"):
+                yield lines
+            begun = read[end:]
+        if begun := begun.rstrip(b"\n"):
+            yield begun

@@ -104,7 +104,7 @@ def test_partitions_are_parts_and_rows_come_and_go_as_records(bench: Bench, brok
 
 
 def test_plain_values_give_what_they_give_where_spark_reads_them(bench: Bench, broker: Broker, client: Client) -> None:
-    """Of topics named together, with records that have no value, and columns of the record beside those of the value."""
+    """Of topics named together, with records that have no value, and columns of the record beside the value's."""
     client.create("orders", 2)
     client.create("payments", 2)
     client.send("orders", [(n % 2, f"key{n}", None if n % 7 == 5 else order(n, n)) for n in range(40)])

@@ -43,6 +43,7 @@ from penstock.spark.dealer import DEALT, Dealer
 from penstock.spark.final import End
 from penstock.spark.groups import Dealt, deal, dealer_of, show
 from penstock.spark.hadoop_path import HadoopPath, place_of, worker_folder
+from penstock.spark.handed_over import HandedOver
 from penstock.spark.malformed import answer_to, quarantines
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.operator import ANSWER, COUNTS, DEALT_RESULT, RESULT, CellProcessor, SecondProcessor
@@ -94,6 +95,8 @@ class InCommon:
     """Where large segments lie; None where Spark's store has all."""
     has_store: bool = False
     """Whether there is a state store already, of a run before: then the query goes on with it, needed or not."""
+    files: HandedOver | None = None
+    """By which large tables go from packers to cells, where all are on one machine."""
     left_to_spark: frozenset[str] = frozenset()
     """The streams whose JSON is not plain."""
 
@@ -160,7 +163,8 @@ class Assembly:
         members = next(s.members for s in above.plan.sources if s.block == name) or (name,)
         reading = next(s.stream for s in above.query.all_sources if s.stream.name == name)
         speakers = sum(self.blocks[member].grid.cells for member in members)
-        return Reader(reader, reading, Packer(above.plan, name, above.grid, ordered=False), speakers)
+        packer = Packer(above.plan, name, above.grid, ordered=False, files=self.shared.files)
+        return Reader(reader, reading, packer, speakers)
 
     def answer_and_told(self, name: str, row: tuple[str, ...] = (), along: DataFrame | None = None) -> DataFrame:
         """The same with TOLD beside the columns; `along` is what blocks before it in the row packed for it."""
@@ -213,7 +217,12 @@ class Assembly:
             dealt = rows
         self.second_plans[plan.query] = plan if groups is None else groups.plan
         processor = SecondProcessor(
-            *told, grid.keys, owner=owner, dealt_anew=shared.dealt_anew, segments=shared.segments
+            *told,
+            grid.keys,
+            owner=owner,
+            dealt_anew=shared.dealt_anew,
+            segments=shared.segments,
+            files=shared.files,
         )
         given = dealt.groupBy("target").transformWithState(StatefulStage(processor), RESULT, "append", "None")
         given = _observed(given, second_observation(observation), (*second_vocabulary(stage), *STAGE_TIMES))
@@ -249,6 +258,7 @@ class Assembly:
             dealt_anew=shared.dealt_anew,
             segments=shared.segments,
             dealer=dealer,
+            files=shared.files,
         )
         result = RESULT if dealer is None else DEALT_RESULT
         given = packed.groupBy("cell").transformWithState(StatefulStage(processor), result, "append", "None")
@@ -269,7 +279,8 @@ class Assembly:
                 continue
             stream = script.stream(name)
             assert stream is not None
-            packer = Packer(plan, stream.name, grid, depends_on_order(plan, stream.name))
+            in_order = depends_on_order(plan, stream.name)
+            packer = Packer(plan, stream.name, grid, in_order, files=self.shared.files)
             given, left = by_name.get(fold(name)), self.shared.left_to_spark
             part = packed_stream(self.shared.spark, stream, packer, given, observation, left=left)
             packed = part if packed is None else packed.unionAll(part)
@@ -295,7 +306,7 @@ def _passed(shared: InCommon, packed: DataFrame, plan: Plan, observation: str) -
     if not needs_no_state(plan) or shared.has_store:
         return None
     absent = worth_of_absence(shared.spark, plan)
-    passing = Passing(plan, shared.patience, absent, shared.quarantine, shared.malformed_into)
+    passing = Passing(plan, shared.patience, absent, shared.quarantine, shared.malformed_into, shared.files)
     return _observed(packed.mapInArrow(passing, RESULT), observation, counts_of_tasks(plan))
 
 

@@ -21,6 +21,12 @@ _PYTHONPATH = "PYTHONPATH"
 _UNTIL_ALL_HAVE_BEGUN = 0.3
 
 
+def is_one_machine(spark: SparkSession) -> bool:
+    """Whether all workers are processes of this machine, and of this run alone."""
+    master = str(spark.sparkContext.master)
+    return master == "local" or master.startswith("local[")
+
+
 def let_workers_import(spark: SparkSession) -> None:
     """Have every worker find Penstock where it came with the job as a zip.
 

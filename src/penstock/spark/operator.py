@@ -24,6 +24,7 @@ from penstock.spark.batch_times import cell_times, now
 from penstock.spark.broken_cells import with_other_cells
 from penstock.spark.cache import cache_root
 from penstock.spark.dealer import Dealer
+from penstock.spark.handed_over import BATCH, HandedOver, handed
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
@@ -41,8 +42,6 @@ ANSWER, FRONTIER, COUNTS, REPORT = "answer", "frontier", "counts", "report "
 PASSED_ON = "passed on to "
 """So is what goes through a block on its way to another, with that block's name behind it (`shared_blocks.py`)."""
 
-BATCH = "streaming.sql.batchId"
-"""The property by which Spark tells a task its batch."""
 NO_NAMED_PARTS = NamedParts()
 
 _MOST_BYTES = 64 << 20
@@ -71,10 +70,13 @@ class CellProcessor(StoredProcessor[Cell]):
         dealt_anew: WorkerFolder | None = None,
         segments: SegmentFiles | None = None,
         dealer: Dealer | None = None,
+        files: HandedOver | None = None,
     ) -> None:
         super().__init__(plan, identity, run, "cell", owner, dealt_anew=dealt_anew, segments=segments)
         self.dealer = dealer
         """What deals out to the second stage what is given; None if there is none, or Spark evaluates something."""
+        self.files = files
+        """Where large results go; with the rows that are given if None."""
         self.quarantine = quarantine
         self.writes = writes
         """The constraints whose violating rows it writes there; those of others another block writes."""
@@ -136,7 +138,7 @@ class CellProcessor(StoredProcessor[Cell]):
     def _given(self, result: StepResult, *, is_last: bool) -> Iterator[Row]:
         dealt = [(None, result.rows)] if self.dealer is None else self.dealer.rows(result.rows)
         for target, rows in dealt:
-            yield from (self._row(ANSWER, payload, target) for payload in answer_payloads(rows))
+            yield from (self._row(ANSWER, payload, target) for payload in answer_payloads(rows, self.files))
         if self.plan.distinct or self.plan.aggregate is not None:
             yield from self._told(FRONTIER, json.dumps(dict(result.frontier)).encode())
             for number, table in result.reports.items():
@@ -174,8 +176,10 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         owner: str = "",
         dealt_anew: WorkerFolder | None = None,
         segments: SegmentFiles | None = None,
+        files: HandedOver | None = None,
     ) -> None:
         super().__init__(plan, identity, run, "second", owner, dealt_anew=dealt_anew, segments=segments)
+        self.files = files
         self.keys = keys
         """Of the buckets, which are as many as the cells."""
 
@@ -205,7 +209,7 @@ class SecondProcessor(StoredProcessor[GroupStage]):
             elif row["kind"].startswith(PASSED_ON):
                 passed.append((row["kind"], row["payload"]))
             else:
-                tables.append(from_ipc(row["payload"]))
+                tables.append(from_ipc(handed(row["payload"])))
         least, told = together(frontiers, reports, len(self.keys))
         return pa.concat_tables(tables) if tables else None, least, told, is_last
 
@@ -220,7 +224,9 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         stage, number, before = self.load(key)
         result = stage.step(number, pa.table({}) if given is None else given, frontier, reports, is_last=is_last)
         self.store(key, stage, number, before)
-        yield from _answers(result.rows)
+        yield from (
+            Row(kind=ANSWER, payload=payload, counts=None) for payload in answer_payloads(result.rows, self.files)
+        )
         if self.plan.frontiers:
             yield _how_far(self.plan, stage.reached)
         for kind, packed in passed:
@@ -234,15 +240,12 @@ def _how_far(plan: Plan, reached: Mapping[str, int]) -> Row:
     return Row(kind=FRONTIER, payload=json.dumps(answer_frontier(plan, reached)).encode(), counts=None)
 
 
-def _answers(rows: Any) -> Iterator[Row]:
-    return (Row(kind=ANSWER, payload=payload, counts=None) for payload in answer_payloads(rows))
-
-
-def answer_payloads(rows: Any) -> Iterator[bytes]:
-    """Result rows, packed."""
+def answer_payloads(rows: Any, files: HandedOver | None) -> Iterator[bytes]:
+    """Result rows, packed; large ones into a file if there are some."""
     if not rows.num_rows:
         return
     pieces = max(1, -(-rows.nbytes // _MOST_BYTES))
     size = -(-rows.num_rows // pieces)
     for start in range(0, rows.num_rows, size):
-        yield to_ipc(rows.slice(start, size))
+        piece = rows.slice(start, size)
+        yield to_ipc(piece) if files is None else files.payload(piece)

@@ -34,6 +34,7 @@ from penstock.runtime.state.store import from_ipc, to_ipc_column
 from penstock.spark.batch_times import PackTimer
 from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_heads import FileQuestion, LookedAt
+from penstock.spark.handed_over import HandedOver, handed
 from penstock.spark.malformed import KEPT
 from penstock.spark.punctuations import take_out
 from penstock.spark.worker import settle
@@ -85,6 +86,8 @@ class Packer:
     ordered: bool
     question: FileQuestion | None = None
     """What is asked of a file, where files are looked at as their rows go by."""
+    files: HandedOver | None = None
+    """Where large tables go; with the packed rows if None."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the rows of one task."""
@@ -110,11 +113,11 @@ class Packer:
             is_any = True
             size += piece.nbytes
             if size >= PORTION:
-                yield _as_batch(packed)
+                yield self._as_batch(packed)
                 packed, size = {name: [] for name in _NAMES}, 0
         if is_any:
             self._add(packed, 0, (*_read_place(None), 0, 0, "", "", TIMES, timer.note()))
-            yield _as_batch(packed)
+            yield self._as_batch(packed)
 
     def to_every_cell(self, part: str, payloads: Iterable[bytes]) -> Any:
         """Packed rows that are no part of a chunk, for all cells."""
@@ -122,13 +125,13 @@ class Packer:
         for payload in payloads:
             for cell in range(self.grid.cells):
                 self._add(packed, cell, (*_read_place(None), 0, 0, "", "", part, payload))
-        return _as_batch(packed)
+        return self._as_batch(packed)
 
     def handed_on(self, number: int, block: str, packed: bytes) -> Any:
         """Packed rows for another block, which one of the cells hands on; they take turns."""
         rows: dict[str, list[Any]] = {name: [] for name in _NAMES}
         self._add(rows, number % self.grid.cells, (*_read_place(None), 0, 0, "", block, PASSED, packed))
-        return _as_batch(rows)
+        return self._as_batch(rows)
 
     def numbered(self, origin: str, number: int, table: Any) -> Iterator[tuple[Place, Any]]:
         """A table of rows without an order as the piece of that number; `origin` sets other stages apart."""
@@ -185,6 +188,12 @@ class Packer:
             if cell not in told:
                 self._add(packed, cell, (*place, header, "", NOTHING, None))
 
+    def _as_batch(self, packed: dict[str, list[Any]]) -> Any:
+        told = [pa.array(packed[name], kind) for name, kind in zip(_NAMES[:-1], _KINDS, strict=True)]
+        payloads = packed[_NAMES[-1]]
+        column = to_ipc_column(payloads) if self.files is None else self.files.column(payloads)
+        return pa.record_batch([*told, column], names=_NAMES)
+
     def _require_text(self, data: Any) -> None:
         """Raise on bytes that are no text in a column that is ordered: how far it has come is told as text."""
         for promise in self.plan.promises:
@@ -219,11 +228,6 @@ def portions(batches: Iterable[Any]) -> Iterator[Any]:
             read, size = [], 0
     if read:
         yield pa.Table.from_batches(read)
-
-
-def _as_batch(packed: dict[str, list[Any]]) -> Any:
-    told = [pa.array(packed[name], kind) for name, kind in zip(_NAMES[:-1], _KINDS, strict=True)]
-    return pa.record_batch([*told, to_ipc_column(packed[_NAMES[-1]])], names=_NAMES)
 
 
 def _without_malformed(piece: Any) -> tuple[Any, Any | None]:
@@ -312,9 +316,9 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
         place = (row["time"], row["path"], row["block"], row["task"], row["piece"])
         chunk = found.setdefault((row["stream"], place), {"header": row["header"], **{p: {} for p in _PARTS}})
         if row["part"] == MALFORMED:
-            malformed.setdefault(row["stream"], {})[place] = from_ipc(row["payload"])
+            malformed.setdefault(row["stream"], {})[place] = from_ipc(handed(row["payload"]))
         elif row["part"] != NOTHING:
-            chunk[row["part"]][row["alias"]] = from_ipc(row["payload"])
+            chunk[row["part"]][row["alias"]] = from_ipc(handed(row["payload"]))
     chunks = []
     for number, (stream, place) in enumerate(sorted(found)):
         chunk = found[stream, place]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
@@ -38,10 +40,10 @@ def packed_stream(
     if given is not None and not given.isStreaming:
         raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
     plan, in_order = packer.plan, packer.ordered
-    if given is None and (packed := _packed_as_read(spark, stream, packer, left)) is not None:
-        # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
+    if given is None and (packs := _packs_as_read(spark, stream, packer, left)) is not None:
+        # Nothing is read of this; a path that is not there, or a derived column that Spark cannot make, is an error.
         with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
-        return packed
+        return packs()
     filters = filters_of(plan, stream.name)
     if given is not None:
         given = _with_source_parts(given, stream)
@@ -58,16 +60,19 @@ def packed_stream(
     return mapped(frame, replace(packer, ordered=ordered), PACKED)
 
 
-def _packed_as_read(spark: SparkSession, stream: Stream, packer: Packer, left: frozenset[str]) -> DataFrame | None:
-    """A stream that Spark need not decode; None of others."""
+def _packs_as_read(
+    spark: SparkSession, stream: Stream, packer: Packer, left: frozenset[str]
+) -> Callable[[], DataFrame] | None:
+    """What packs a stream that Spark need not decode; None of others."""
 
     def conf(setting: str) -> str | None:
         return "spark" if setting == JSON and stream.name in left else spark.conf.get(setting, None)
 
     if (decoder := decoder_of(packer.plan, stream, conf)) is not None:
-        return packed_files(spark, stream, packer, decoder)
-    columns = columns_of_records(packer.plan, stream, conf)
-    return None if columns is None else packed_records(spark, stream, packer, columns)
+        return partial(packed_files, spark, stream, packer, decoder)
+    if (columns := columns_of_records(packer.plan, stream, conf)) is not None:
+        return partial(packed_records, spark, stream, packer, columns)
+    return None
 
 
 def _with_source_parts(given: DataFrame, stream: Stream) -> DataFrame:

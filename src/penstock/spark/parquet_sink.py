@@ -34,6 +34,7 @@ from penstock.errors import DataError
 from penstock.model.stream import Sink
 from penstock.runtime.state.store import from_ipc
 from penstock.spark.failures import SPARK_ERRORS, said_again, what_it_says
+from penstock.spark.handed_over import handed
 from penstock.spark.local_files import is_on_local_disk
 from penstock.spark.option_values import option_values
 from penstock.spark.parquet_files import PLAIN
@@ -154,7 +155,9 @@ class FileWriter:
 
     def _write(self, path: Path, batches: Iterable[Any], *, even_empty: bool) -> bool:
         """Whether there is a file."""
-        tables = (self._table(from_ipc(payload.as_buffer())) for batch in batches for payload in batch.column(0))
+        tables = (
+            self._table(from_ipc(handed(payload.as_buffer()))) for batch in batches for payload in batch.column(0)
+        )
         first = next(tables, self.schema.empty_table() if even_empty else None)
         if first is None:
             return False

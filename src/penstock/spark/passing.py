@@ -18,7 +18,8 @@ from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Patience, Truth
 from penstock.runtime.counts import Count, counts_of, vocabulary
 from penstock.spark.batch_times import CELL_TIMES, cell_times, now
-from penstock.spark.operator import ANSWER, BATCH, COUNTS, answer_payloads
+from penstock.spark.handed_over import BATCH, HandedOver
+from penstock.spark.operator import ANSWER, COUNTS, answer_payloads
 from penstock.spark.pack import unpack_chunks
 from penstock.spark.quarantine import write_malformed
 from penstock.spark.worker import settle
@@ -43,6 +44,7 @@ class Passing:
     absent: Truth
     quarantine: WorkerFolder | None
     malformed_into: Mapping[str, str | None]
+    files: HandedOver | None = None
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The rows of one task."""
@@ -59,7 +61,7 @@ class Passing:
                 # Done again, a batch has the same tasks, and each the same pieces.
                 name = f"{number:09d}-{context.partitionId()}-{piece}"
                 write_malformed(self.quarantine, self.malformed_into, unpacked.malformed, name)
-            payloads = list(answer_payloads(result.rows))
+            payloads = list(answer_payloads(result.rows, self.files))
             told = [*counts_of(self.plan, result.metrics), *cell_times(unpacked.times, began)]
             rows = [{"kind": ANSWER, "payload": payload} for payload in payloads]
             yield pa.RecordBatch.from_pylist([*rows, {"kind": COUNTS, "counts": told}], _RESULT)

@@ -27,13 +27,14 @@ from penstock.spark.cache import new_run, sweep
 from penstock.spark.calendar_days import tell_calendar_days
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
 from penstock.spark.checkpoint import BlockPlans, Grids
-from penstock.spark.cluster import let_workers_import
+from penstock.spark.cluster import is_one_machine, let_workers_import
 from penstock.spark.connectors import require_connector
 from penstock.spark.ended_queries import forget_when_it_ends
 from penstock.spark.essence import ZONE, Essence, as_kept, essence_of, identity_of
 from penstock.spark.final import End
 from penstock.spark.first_look import with_hot_keys_split
 from penstock.spark.hadoop_path import place_of, worker_folder
+from penstock.spark.handed_over import HandedOver
 from penstock.spark.kafka import partitions_of
 from penstock.spark.malformed import answer_to, is_text, quarantines
 from penstock.spark.named_parts import Named, NamedParts
@@ -181,6 +182,7 @@ def assemble(
             dealt_anew,
             segments,
             has_store,
+            HandedOver(run) if is_one_machine(spark) else None,
             left_to_spark,
         ),
         blocks,

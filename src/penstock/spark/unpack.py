@@ -14,6 +14,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.group.between_stages import output_types
 from penstock.runtime.state.store import from_ipc, to_ipc
 from penstock.spark.dealer import Dealer
+from penstock.spark.handed_over import handed
 from penstock.spark.operator import ANSWER, PASSED_ON
 from penstock.spark.types import carried_type, restored
 from penstock.spark.worker import settle
@@ -40,7 +41,7 @@ class Unpacker:
         settle("unpack")
         for batch in batches:
             for payload in batch.column(0):
-                table = from_ipc(payload.as_buffer())
+                table = from_ipc(handed(payload.as_buffer()))
                 columns = [as_type(table.column(field.name), field.type) for field in self.schema]
                 yield from pa.Table.from_arrays(columns, schema=self.schema).to_batches()
 
@@ -66,7 +67,7 @@ class ToldUnpacker:
         for batch in batches:
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 if kind == ANSWER:
-                    table = from_ipc(payload.as_buffer())
+                    table = from_ipc(handed(payload.as_buffer()))
                     columns = [as_type(table.column(f.name), f.type) for f in list(self.schema)[: -len(TOLD)]]
                     told: Any = pa.nulls(table.num_rows, pa.binary())
                 else:

@@ -46,10 +46,8 @@ class Changes:
 def to_ipc(table: Any) -> bytes:
     """A table as one Arrow IPC stream."""
     # Its size first, which copies nothing: a buffer that grows is copied each time that it does.
-    size = pa.MockOutputStream()
-    _write(table, size)
-    buffer = pa.allocate_buffer(size.size())
-    _write(table, pa.FixedSizeBufferWriter(buffer))
+    buffer = pa.allocate_buffer(ipc_size(table))
+    write_ipc(table, pa.FixedSizeBufferWriter(buffer))
     written: bytes = buffer.to_pybytes()
     return written
 
@@ -74,14 +72,22 @@ def _write_all(values: Sequence[Any], sink: Any) -> list[int]:
     ends = []
     for value in values:
         if isinstance(value, pa.Table):
-            _write(value, sink)
+            write_ipc(value, sink)
         elif value is not None:
             sink.write(value)
         ends.append(sink.tell())
     return ends
 
 
-def _write(table: Any, sink: Any) -> None:
+def ipc_size(table: Any) -> int:
+    """The bytes of the Arrow IPC stream that a table is written as."""
+    size = pa.MockOutputStream()
+    write_ipc(table, size)
+    return int(size.size())
+
+
+def write_ipc(table: Any, sink: Any) -> None:
+    """Write a table to a sink of Arrow's as an IPC stream."""
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
 

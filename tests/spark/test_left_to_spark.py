@@ -81,6 +81,16 @@ def test_what_is_malformed_is_told_as_spark_reads_it(bench: Bench) -> None:
     assert sum(bench.sink().values()) == 11
 
 
+def test_a_folder_that_begins_with_other_lines_is_read_by_spark_from_the_start(bench: Bench) -> None:
+    for number in range(2):
+        written(bench, "a", number, odd='"name":7' if number == 0 else "")
+        written(bench, "b", number)
+    ran = bench.run(SCRIPT.replace("{policy}", ""))
+    assert ran.code == 0, ran.err
+    assert "not plain" not in ran.err
+    assert sum(bench.sink().values()) == 8
+
+
 def test_a_run_that_has_no_checkpoint_has_spark_read_from_the_beginning(bench: Bench) -> None:
     written(bench, "a", 0, odd='"name":7')
     written(bench, "b", 0)

@@ -111,6 +111,17 @@ def listed_files(stream: Stream) -> list[str] | None:
     return [f"file:{os.path.abspath(path)}" for _, path in sorted(found)]
 
 
+def first_by_name(stream: Stream) -> Path | None:
+    """The file of a local folder whose name comes first; None of other sources, and where there is none yet."""
+    folder = local_folder(stream)
+    try:
+        names = os.listdir(folder) if folder is not None and is_local(stream) else []
+    except OSError:
+        return None
+    files = (folder / name for name in sorted(filter(_is_read, names)) if folder is not None)
+    return next((file for file in files if file.is_file()), None)
+
+
 def _is_read(name: str) -> bool:
     """Whether Spark's file source does not pass over a file."""
     return not name.startswith(".") and (not name.startswith("_") or "=" in name) and not name.endswith("._COPYING_")

@@ -13,12 +13,15 @@ from typing import Any
 
 from penstock.errors import DataError
 from penstock.model.stream import Stream
+from penstock.spark.file_order import first_by_name
 from penstock.spark.malformed import own_record
 from penstock.spark.plain_json import LONGEST, NotPlain, PlainColumns, read_plain
 from penstock.spark.who_reads import JSON, Setting
 
 _PORTION = 32 << 20
 """Bytes that are decoded together."""
+_HEAD = 1 << 16
+"""Bytes of a file that are looked at as a query starts."""
 _UNCOMPRESSED = ("", ".json", ".jsonl", ".ndjson", ".txt", ".log")
 """How names of files end that Spark reads as they are."""
 _LET_SPARK = f"--conf {JSON}=spark lets Spark read it"
@@ -37,9 +40,26 @@ def plain_columns(stream: Stream, names: frozenset[str], conf: Setting) -> Plain
 
 
 def decoder_of_lines(stream: Stream, conf: Setting) -> JsonLines | None:
-    """How the packer decodes files of a stream of JSON; None where Spark is to."""
+    """How the packer decodes files of a stream of JSON; None where Spark is to, as far as a first file tells."""
     columns = plain_columns(stream, frozenset(c.name for c in stream.carried if c.derived is None), conf)
-    return None if columns is None else JsonLines(stream.name, columns)
+    return None if columns is None or not _begins_plainly(stream, columns) else JsonLines(stream.name, columns)
+
+
+def _begins_plainly(stream: Stream, columns: PlainColumns) -> bool:
+    """Whether the first lines of a file that is there by now are plain: then those of the others may be."""
+    file = first_by_name(stream)
+    if file is None:
+        return True
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_HEAD)
+        # A line that is cut is left out; if it is the only one, nothing is known.
+        lines = head if len(head) < _HEAD else head[: head.rfind(b"\n") + 1]
+        if plain := lines.rstrip(b"\n"):
+            read_plain(plain, columns)
+    except (OSError, NotPlain):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -318,7 +318,7 @@ class QueryBinder:
         ):
             return None
         named = environment.look(item.stream.text) if isinstance(item, FromItem) else None
-        if isinstance(named, NamedQuery) and (named.columns or named.elements):
+        if isinstance(named, NamedQuery) and (named.columns or named.is_declared):
             return None
         if isinstance(item, FromQuery) and item.columns:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -11,7 +11,7 @@ from typing import TypeVar
 from penstock.errors import DeclarationMistake, QueryMistake, ScriptErrors, SyntaxMistake
 from penstock.model.clauses import Source
 from penstock.model.names import fold
-from penstock.model.problem import InvalidModel
+from penstock.model.problem import InvalidModel, Problem, Subject
 from penstock.model.query import Query
 from penstock.model.schemes import Scheme
 from penstock.model.script import Script, reference_problems
@@ -29,15 +29,30 @@ from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder
 from penstock.sql.table_queries import reads_only_tables, table_of
 from penstock.sql.tables import bound_tables
-from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, CreateView, Insert, Statement, Stretch
+from penstock.sql.tree import (
+    BrokenDeclaration,
+    Constraint,
+    CreateSink,
+    CreateStream,
+    CreateView,
+    Insert,
+    Statement,
+    Stretch,
+)
 
 T = TypeVar("T")
 
 
-def parse_script(text: str, file: str = "<script>", own_functions: Collection[str] | None = None) -> Script:
+def parse_script(
+    text: str,
+    file: str = "<script>",
+    own_functions: Collection[str] | None = None,
+    judge: Callable[[Source, tuple[Stream, ...]], Iterable[Problem]] | None = None,
+) -> Script:
     """Read a script; raise ScriptErrors with all its mistakes if it has any.
 
-    `own_functions`: those that its session has beside Spark's own; left out, it may have any.
+    `own_functions`: those that its session has beside Spark's own; left out, it may have any. `judge` says what is
+    wrong with the declarations of a view, by what follows from below: the analysis, which this room does not ask.
     """
     source = SourceText(text.removeprefix("\ufeff"), file, own_functions)
     statements = read_statements(source)
@@ -47,6 +62,13 @@ def parse_script(text: str, file: str = "<script>", own_functions: Collection[st
     queries = _queries(source, asked, bound.environment, bound.sinks, bound.binder)
     blocks = bound.declared_views()
     source.raise_if_any()
+    if judge is not None:
+        others = (*(s for s in bound.environment.streams.values() if s is not None), *(b.stream for b in blocks))
+        for view in blocks:
+            for problem in judge(view, others):
+                at = bound.place_of(view, problem.subject)
+                source.report(DeclarationMistake, problem.message, at, hint=problem.hint)
+        source.raise_if_any()
     assert len(queries) == len(asked), "a query is missing, and nothing is said of it"
     return Script(
         tuple(s for s in bound.environment.streams.values() if s is not None),
@@ -70,6 +92,12 @@ class _Bound:
         views = [view for view in self.environment.queries.values() if view is not None and view.is_declared]
         made = [self.binder.block(view) for view in views if view.table is None]
         return [Source(one[1], one[1].name, below=one[0]) for one in made if one is not None]
+
+    def place_of(self, view: Source, subject: Subject) -> Stretch:
+        """Where a declaration of a view stands."""
+        named = self.environment.queries[fold(view.stream.name)]
+        assert named is not None
+        return [element for element in named.elements if isinstance(element, Constraint)][subject.index].at
 
 
 def _names_of(source: SourceText, statements: list[Statement]) -> tuple[Environment, QueryBinder]:

@@ -7,7 +7,8 @@ among its keys.
 A cut is `date_trunc(unit, ts)`, `to_date(ts)`, `CAST(ts AS DATE)`, `date(ts)` or `trunc(ts, unit)`. It never falls
 while the time does not, so a group with the value v is closed once the cut of the clock is above v. Its stretches need
 not be of one length (months, days in which the clocks are changed): what is compared is the cut itself, in the zone in
-which Spark makes it.
+which Spark makes it. `date_trunc` of a DATE or a TIMESTAMP_NTZ is a TIMESTAMP of the session's zone; what it is made of
+may fall where clocks are put forward, which the runtime sees to (`runtime/group/calendar_cuts.py`).
 
 Groups by a window of time are always given once, and so are the first rows of a partition that is closed. Others are
 given once where they feed a sink that only appends or a block above, and whenever they change elsewhere. Not decided:
@@ -81,10 +82,9 @@ def clocks_of(query: Query, key: Scalar) -> tuple[ColumnRef, ...]:
 
 
 def _can_be_cut(query: Query, cut: Cut) -> bool:
-    """Whether cuts are of the clock's own kind: `date_trunc` of a time without a zone is one in the session's."""
+    """Whether it is a time that is cut: of a number or a text Spark makes one first."""
     kind = query.type_of(cut.column)
-    kinds = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DATE) if cut.gives_date else (Kind.TIMESTAMP,)
-    return kind is not None and kind.kind in kinds
+    return kind is not None and kind.is_instant
 
 
 def emits_once(query: Query) -> bool:

@@ -219,8 +219,14 @@ def _left_out_at_times(query: Query, key: GroupKey, number: int) -> GroupKey:
 def calendar_cut(query: Query, cut: Cut) -> CalendarCut:
     """How the runtime cuts a clock as Spark cuts a column."""
     kind = query.type_of(cut.column)
-    # A TIMESTAMP is cut in the session's zone, which is not known yet.
-    return CalendarCut(cut.unit, cut.gives_date, None if kind is not None and kind.kind is Kind.TIMESTAMP else "UTC")
+    is_local = kind is None or kind.kind is not Kind.TIMESTAMP
+    # A TIMESTAMP is cut in the session's zone, which is not known yet; what has no zone has its own dates.
+    return CalendarCut(
+        cut.unit,
+        cut.gives_date,
+        "UTC" if is_local and cut.gives_date else None,
+        of_local=is_local and not cut.gives_date,
+    )
 
 
 def _kind(query: Query, argument: ColumnRef | Expression | None) -> str | None:

@@ -27,7 +27,7 @@ told it batch by batch.
 
 Preconditions: nothing that was let go comes back (ON VIOLATION RECOVER, ARCHIVE); rows that break the order below come
 late above. A NULL is passed by no clock and lies below none. Not claimed: columns of a source whose rows are merged or
-evicted instead of leaving; other expressions of ordered columns; cuts for which Spark changes the type first.
+evicted instead of leaving; other expressions of ordered columns; what is picked by a cut of a time without a zone.
 """
 
 from __future__ import annotations
@@ -117,14 +117,14 @@ def _of_several(query: Query, findings: Mapping[str, Finding]) -> Iterator[tuple
 
 
 def cuts(query: Query) -> Iterator[tuple[str, Cut]]:
-    """The columns of the answer that are cuts of a column in its own type."""
+    """The columns of the answer that are cuts of a time."""
     for shown in query.answer:
         value = shown.value if isinstance(shown, Output) else None
         cut = cut_of(value) if isinstance(value, Expression) else None
         if cut is None or not isinstance(value, Expression) or (query.is_grouped and value not in query.sure_keys):
             continue
         kind = query.type_of(cut.column)
-        if kind is not None and (kind.kind is Kind.TIMESTAMP or (kind.kind is Kind.DATE and cut.gives_date)):
+        if kind is not None and kind.is_instant:
             yield shown.name, cut
 
 

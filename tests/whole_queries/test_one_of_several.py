@@ -33,6 +33,19 @@ def grouped(draw: random.Random) -> str:
     return f"SELECT {shown} FROM ({rows}) q WHERE t IS NOT NULL GROUP BY [[t|{length}|]]"
 
 
+def direct(draw: random.Random) -> str:
+    """Groups by a window of one of two times as it is worked out, beside conditions and keys of both sides."""
+    time, length = _time(draw), draw.choice((1, 3, 4))
+    window = f"⟦window({time}, {length}).end‖({time} - {time} % {length} + {length})⟧"
+    more = draw.choice(("", ", a.k", ", coalesce(a.k, b.k)"))
+    tested = draw.choice(("", " AND (a.v > 0 OR b.v > 0)", " AND b.v IS NOT NULL"))
+    where = f"WHERE {time} IS NOT NULL{tested}"
+    rows = f"FROM a {draw.choice(_OUTER)} JOIN b ON {_near(draw, 'a.ts', 'b.ts')} {where}"
+    shown = f"{window} AS w{more and more + ' AS g'}, count(*) AS n, sum(a.v) AS s, max(b.v) AS m"
+    having = draw.choice(("", " HAVING count(*) > 1"))
+    return f"SELECT {shown} {rows} GROUP BY ⟦window({time}, {length})‖1⟧{more}{having}"
+
+
 def joined(draw: random.Random) -> str:
     """A third stream near to one of two times."""
     own = "coalesce(a.id, b.id) AS id, a.v AS x, b.v AS y"
@@ -65,7 +78,7 @@ def _between(draw: random.Random, one: str, other: str) -> str:
     return f"{other} - {one} BETWEEN {low} AND {low + draw.randint(0, 4)}"
 
 
-@pytest.mark.parametrize("form", [grouped, joined, using])
+@pytest.mark.parametrize("form", [grouped, direct, joined, using])
 def test_what_is_one_of_several_times_has_the_least_of_their_clocks(form: object) -> None:
     assert callable(form)
     bounded, drawn_seeds = 0, list(each(seeds(4000, 12, 1500)))

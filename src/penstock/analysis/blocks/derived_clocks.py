@@ -40,7 +40,7 @@ from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Claim, Finding, Means, Unclaimed
 from penstock.analysis.reasons import NotPromised, Promised, Reason
 from penstock.model.clauses import PICKS, TOP, Aggregate, Output, TimeWindow
-from penstock.model.closed_groups import Cut, clocks_of, cut_of
+from penstock.model.closed_groups import Cut, clocks_of, cut_of, is_cut_of_time
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.lineage import Origin, chosen_among
 from penstock.model.query import Query
@@ -123,8 +123,7 @@ def cuts(query: Query) -> Iterator[tuple[str, Cut]]:
         cut = cut_of(value) if isinstance(value, Expression) else None
         if cut is None or not isinstance(value, Expression) or (query.is_grouped and value not in query.sure_keys):
             continue
-        kind = query.type_of(cut.column)
-        if kind is not None and kind.is_instant:
+        if is_cut_of_time(cut, query.type_of(cut.column)):
             yield shown.name, cut
 
 

@@ -21,6 +21,7 @@ from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from penstock.errors import UsageError
+from penstock.model.closed_groups import LAST_MOMENT
 from penstock.plan.aggregate import CalendarCut
 from penstock.runtime.columns.codes import DAY_TICKS
 
@@ -36,6 +37,8 @@ _ON_THE_CLOCK = {
 
 def cut_ticks(ticks: int, cut: CalendarCut) -> int | None:
     """The ticks of the unit that a moment lies in; None where the calendar does not reach."""
+    if cut.unit == LAST_MOMENT:
+        return ticks - 1
     zone = zone_of(cut.zone or "UTC")
     try:
         moment = _EPOCH + dt.timedelta(microseconds=ticks)

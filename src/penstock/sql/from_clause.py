@@ -141,10 +141,12 @@ class FromBinder:
                 raise AskedOfJoins
         return table.attach(part, on, text)
 
-    def as_block(self, part: Part, at: Stretch, more: tuple[Visible, ...] = ()) -> Part | None:
+    def as_block(
+        self, part: Part, at: Stretch, more: tuple[Visible, ...] = (), time: Visible | None = None
+    ) -> Part | None:
         """A part of FROM as a block of its own, whose columns go by the same names; None if it cannot be one.
 
-        `more` are columns that it is to give beside these.
+        `more` are columns that it is to give beside these, and so is `time`, which is its event time.
         """
         aliases = leaves(part.tree)
         used = tuple(self.sources.by_alias[alias] for alias in aliases)
@@ -154,13 +156,14 @@ class FromBinder:
         for alias, table in part.tables.items():
             outputs.add(alias, table.columns)
         outputs.add("", part.merged)
-        outputs.add("", more, are_named=True)
+        outputs.add("", more if time is None else (*more, time), are_named=True)
         alias = self.sources.free_alias("joined")
         block = Block(part.tree, outputs.all, part.where, part.existences)
         query = self.queries.built(self.queries.free_name(alias), used, block, at)
         made = None if query is None else self.queries.stream_of(query, at)
         if query is None or made is None:
             return None
+        made = made if time is None else replace(made, event_time=outputs.name_of(time))
         self.sources.by_alias = {name: own for name, own in self.sources.by_alias.items() if name not in aliases}
         chosen = self.sources.add(made, at, alias, None, below=query)
         tables = {key: NamedColumns(t.name, outputs.shown(t.columns, chosen)) for key, t in part.tables.items()}

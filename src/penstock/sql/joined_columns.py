@@ -40,6 +40,10 @@ class JoinedColumns:
             for end, value in zip(("start", "end"), column.ends or (), strict=False):
                 self._by_value.setdefault(value, f"{name}.{end}")
 
+    def name_of(self, column: Visible) -> str:
+        """What one of them is called."""
+        return self._by_value[column.value]
+
     @property
     def all(self) -> tuple[Output, ...]:
         """As the block gives them."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from penstock.analysis.blocks.derived_clocks import FrontierClock, derived_clocks
 from penstock.analysis.blocks.derived_keys import derived_keys
-from penstock.analysis.blocks.derived_values import derived_conditions, derived_schemes
+from penstock.analysis.blocks.derived_values import derived_conditions, derived_schemes, merged_bands
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Claim, Finding, Unclaimed, Verdict
 from penstock.model.lineage import kept_event_time, lineage
@@ -56,6 +56,7 @@ def derived_stream(declared: Stream, query: Query, verdict: Verdict | None) -> D
     facts = Facts(query)
     claims += derived_keys(facts, known)
     claims += derived_schemes(query, known, event_time)
+    claims += merged_bands(query, event_time)
     conditions = list(derived_conditions(facts, known))
     stated = {scheme.text for scheme in declared.schemes}
     schemes = _each_once(c.promise for c in claims if isinstance(c.promise, Scheme) and c.promise.text not in stated)

@@ -39,6 +39,7 @@ _THREE = "t FULL JOIN u USING (k, ts) FULL JOIN x USING (k, ts)"
 _SELECTS = {
     "minutes_without_a_zone": "date_trunc('MINUTE', ts) AS g, count(*) AS c, max(v) AS m FROM n GROUP BY 1",
     "days_without_a_zone": "date_trunc('DAY', ts) AS g, to_date(ts) AS e, k, count(*) AS c FROM n GROUP BY 1, 2, 3",
+    "months_of_moments": "trunc(to_date(ts), 'MM') AS g, window(ts, '1 hour') AS w, count(*) AS c FROM t GROUP BY 1, 2",
     "months_of_days": "date_trunc('MONTH', ts) AS g, trunc(ts, 'MM') AS e, count(*) AS c FROM d GROUP BY 1, 2",
     "windows_below": f"w, count(*) AS c, max(n) AS m FROM {_BELOW} GROUP BY w",
     "last_moments": f"window_time(w) AS g, count(*) AS c FROM {_BELOW} GROUP BY window_time(w)",

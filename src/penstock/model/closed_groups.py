@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from penstock.model.clauses import Scalar, TimeWindow
-from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal
+from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal, Term
 from penstock.model.schemes import Punctuated
 from penstock.model.spans import Span
 from penstock.model.types import DataType, Kind
@@ -56,7 +56,11 @@ class Cut:
 
 def cut_of(value: Scalar) -> Cut | None:
     """The cut that a key is; None if it is none."""
-    match value.term if isinstance(value, Expression) else None:
+    return _cut_of(value.term) if isinstance(value, Expression) else None
+
+
+def _cut_of(term: Term) -> Cut | None:
+    match term:
         case Cast(value=ColumnRef() as ref, to=to) if to is not None and to.kind is Kind.DATE:
             return Cut(ref, "DAY", True)
         case Call(function=function, arguments=(ColumnRef() as ref,)) if function in _DATES:
@@ -67,8 +71,16 @@ def cut_of(value: Scalar) -> Cut | None:
             return Cut(ref, _UNITS[unit.upper()], False) if unit.upper() in _UNITS else None
         case Call(function="trunc", arguments=(ColumnRef() as ref, Literal(value=str(unit)))):
             return Cut(ref, _UNITS[unit.upper()], True) if _UNITS.get(unit.upper()) in _OF_DATES else None
+        case Call(function="trunc", arguments=(day, Literal(value=str(unit)))) if _UNITS.get(unit.upper()) in _OF_DATES:
+            # Of a day it is what it is of the time, which is cut to its day first.
+            cut = _cut_of(day)
+            return Cut(cut.column, _UNITS[unit.upper()], True) if cut is not None and _is_day(cut) else None
         case _:
             return None
+
+
+def _is_day(cut: Cut) -> bool:
+    return cut.gives_date and cut.unit == "DAY"
 
 
 def clock_column(key: Scalar) -> ColumnRef | None:

@@ -84,6 +84,8 @@ class WindowReader:
         given = self.scope.made.get(name_of(node.expressions[0]))
         made = self._window_below(node.expressions[0]) if given is None else None
         column: ColumnRef | Expression | None = made[1] if made is not None else None
+        if made is None and given is None and self._is_window(node.expressions[0]):
+            return None  # What it is of must be made a column first (`made_times`).
         if made is None:
             column = bind_column(node.expressions[0], self.scope) if given is None else given.value
         if not isinstance(column, ColumnRef):
@@ -126,6 +128,10 @@ class WindowReader:
         time = column.made.column if column.window is not None else column.ends[0]
         self._times |= set() if column.window is None else {column.made.column}
         return (column.made, time) if isinstance(time, ColumnRef) else None
+
+    def _is_window(self, node: exp.Expr) -> bool:
+        column = visible_column(node, self.scope)
+        return column is not None and column.ends is not None
 
     def named(self, node: exp.Expr) -> Visible | None:
         """The column of a query in FROM that is a window, or an end of one, of a column of the same query."""

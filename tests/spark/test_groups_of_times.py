@@ -80,35 +80,37 @@ def test_groups_are_those_of_spark(spark: SparkSession, bench: Bench, name: str)
     select = f"SELECT {_SELECTS[name]}"
     read = set(re.findall(r"(?:FROM|JOIN) ([a-z])\b", select))
     for stream in sorted(read):
-        _write(bench, stream)
-    declared = "".join(_declared(stream) for stream in sorted(read))
+        write(bench, stream)
+    streams = "".join(declared(stream) for stream in sorted(read))
     sink = "CREATE SINK s USING parquet OPTIONS (path '{out}/s');"
-    ran = bench.run(f"{declared} {sink} INSERT INTO s {select};", unbounded=False, final=True)
+    ran = bench.run(f"{streams} {sink} INSERT INTO s {select};", unbounded=False, final=True)
     assert ran.code == 0, ran.err
     for stream in read:
         spark.read.parquet(str(bench.folder / "data" / stream)).createOrReplaceTempView(stream)
-    wanted = Counter(map(_row, spark.sql(select).collect()))
+    wanted = Counter(map(row_of, spark.sql(select).collect()))
     assert len(wanted) > 1
-    assert Counter(map(_row, spark.read.parquet(str(bench.folder / "out" / "s")).collect())) == wanted
+    assert Counter(map(row_of, spark.read.parquet(str(bench.folder / "out" / "s")).collect())) == wanted
     # All rows are of one day, which is over with the streams.
     is_early = any(line["rows_out"] for line in ran.batches[:-1])
     assert is_early == (name != "days_without_a_zone"), "when groups came"
     assert all(line["exact"] for line in ran.batches)
 
 
-def _row(row: Any) -> tuple[Any, ...]:
-    return tuple(_row(value) if isinstance(value, tuple) else value for value in row)
+def row_of(row: Any) -> tuple[Any, ...]:
+    """A row that can be counted."""
+    return tuple(row_of(value) if isinstance(value, tuple) else value for value in row)
 
 
-def _declared(stream: str) -> str:
+def declared(stream: str, more: str = "") -> str:
+    """A stream of files, which may declare more."""
     kind, late, *_ = _STREAMS[stream]
     read = f"USING parquet OPTIONS (path '{{data}}/{stream}', maxFilesPerTrigger '1')"
     columns = f"k BIGINT, v BIGINT, s STRUCT<x: BIGINT, y: STRING>, ts {kind}"
     order = f"EVENT TIME ts, ORDERED BY ts WITHIN {late}, CHECK (ts IS NOT NULL)"
-    return f"CREATE STREAM {stream} ({columns}, {order}) {read};\n"
+    return f"CREATE STREAM {stream} ({columns}, {order}{more}) {read};\n"
 
 
-def _write(bench: Bench, stream: str) -> None:
+def write(bench: Bench, stream: str) -> None:
     """Rows of some hours, or days, in four files; some are late."""
     _, _, kind, first, step = _STREAMS[stream]
     draw = random.Random(stream)

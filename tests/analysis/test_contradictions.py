@@ -120,6 +120,26 @@ def test_the_declaration_that_is_contradicted_is_the_one_that_is_named(view: str
 
 
 @pytest.mark.parametrize(
+    ("conditions", "is_refused"),
+    [
+        ("price < 3 | price > 5", True),
+        ("price < 3 | price >= 3", True),
+        ("price <= 3 | price >= 3", False),
+        ("price <= 0.1 | price >= 0.10000000000000000001", False),
+        ("price = 3 | price > 3", True),
+        ("price <> 3 | price > 3", False),
+        ("at < TIMESTAMP '2024-01-01 00:00:00' | at > TIMESTAMP '2025-01-01 00:00:00'", True),
+        ("at < TIMESTAMP '2024-03-31 02:59:00' | at > TIMESTAMP '2024-03-31 03:00:00'", False),
+    ],
+)
+def test_limits_of_columns_without_steps(conditions: str, is_refused: bool) -> None:
+    stream = "CREATE STREAM r (price DOUBLE, at TIMESTAMP)"
+    below, declared = conditions.split(" | ")
+    view = f"CREATE VIEW v (CHECK ({declared})) AS SELECT price, at FROM r WHERE {below}"
+    assert _is_refused(f"{stream}; {view}; SELECT price FROM v") == is_refused
+
+
+@pytest.mark.parametrize(
     "view",
     [
         "v (CHECK (x < 3), CHECK (x IS NULL)) AS SELECT x, y, ts FROM s",

@@ -24,8 +24,10 @@ no row by itself, nothing is said of what is declared of it.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 
 from penstock.analysis.blocks.promised_values import promised_values
 from penstock.analysis.facts.domains import declared_domain
@@ -33,14 +35,16 @@ from penstock.analysis.facts.together import Facts
 from penstock.analysis.reasons import Because, Told
 from penstock.model.clauses import Output, Source, Union
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import NullTest, Predicate, renamed
+from penstock.model.predicates import Bound, NullTest, Op, Predicate, renamed
 from penstock.model.query import Query
 from penstock.model.relation import Block, Leaf
 from penstock.model.schemes import Check, Cooccurs, Follows, ForeignKey, Scheme, reference_of
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
+from penstock.model.types import DataType, Kind
 from penstock.records import record
 
+_REAL = (Kind.FLOAT, Kind.DOUBLE)
 _OF_VALUES = (Check, Cooccurs, Follows, ForeignKey)
 
 
@@ -95,7 +99,36 @@ def _no_row(stream: Stream) -> tuple[Told, ...]:
             tests = tuple(str(p) for p in (*stream.where, *checked) if {ref.column for ref in p.columns} == {name})
             return (Because.NO_VALUE_LEFT((name,), tests),)
     conditions = [p for p in (*stream.where, *checked) if not nulls & {ref.column for ref in p.columns}]
-    return _of_a_row(stream, conditions).of().impossible
+    return _set_apart(stream, conditions) or _of_a_row(stream, conditions).of().impossible
+
+
+def _set_apart(stream: Stream, conditions: Iterable[Predicate]) -> tuple[Told, ...]:
+    """Two limits of a column without steps that leave nothing between them.
+
+    Numbers are compared as the DOUBLEs that Spark makes of them. A TIMESTAMP that is written is one of the session's
+    clocks, which are put forward and back: two of them are told apart by a day.
+    """
+    limits = [p for p in conditions if isinstance(p, Bound)]
+    for low in (p for p in limits if p.op in (Op.GT, Op.GE, Op.EQ)):
+        for high in (p for p in limits if p.op in (Op.LT, Op.LE, Op.EQ) and p.column == low.column):
+            kind = stream.type_of(low.column.column)
+            apart = None if kind is None else _above(low.constant.value, high.constant.value, kind)
+            is_strict = Op.GT in (low.op, high.op) or Op.LT in (low.op, high.op)
+            if apart is not None and (apart > 0 or (apart == 0 and is_strict)):
+                return (Because.NO_VALUE_LEFT((low.column.column,), (str(low), str(high))),)
+    return ()
+
+
+def _above(one: object, other: object, kind: DataType) -> float | None:
+    """By how much one constant lies above another, as a column of that type is compared; None if that is not known."""
+    if kind.kind in _REAL and isinstance(one, Decimal) and isinstance(other, Decimal):
+        return float(one) - float(other)
+    is_time = kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+    if not is_time or not isinstance(one, dt.datetime) or not isinstance(other, dt.datetime):
+        return None
+    if (one.tzinfo is None) != (other.tzinfo is None):
+        return None
+    return (one - other) / dt.timedelta(days=1) - 1
 
 
 def _of_a_row(stream: Stream, conditions: Iterable[Predicate]) -> Facts:

@@ -7,12 +7,13 @@ Each step is a function of the one before; nothing here decides, prints or remem
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.analysis.check import check_query
+from penstock.analysis.contradictions import contradictions
 from penstock.analysis.finding import Strategy, Verdict, each_block
 from penstock.analysis.fixes_of_nulls import fixes_of_nulls
 from penstock.analysis.fixes_together import fixes_together
@@ -21,9 +22,12 @@ from penstock.analysis.reasons import Notice, Reason, Told
 from penstock.analysis.writable_fixes import with_writable_fixes
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.extras import needing
+from penstock.model.clauses import Source
 from penstock.model.names import fold, nearest
+from penstock.model.problem import Problem, Subject
 from penstock.model.query import Query
 from penstock.model.script import Script
+from penstock.model.stream import Stream
 from penstock.sql import parse_script
 
 if TYPE_CHECKING:
@@ -37,7 +41,23 @@ def parse(text: str, file: str = "<script>", *, own_functions: Collection[str] |
     `own_functions` are those that are registered in its session beside Spark's own, so that others are mistakes; left
     out, there may be any.
     """
-    return parse_script(text, file, own_functions)
+    return parse_script(text, file, own_functions, _contradicted)
+
+
+def _contradicted(view: Source, others: tuple[Stream, ...]) -> Iterator[Problem]:
+    """The declarations of a view that no input could keep together with what holds of its rows."""
+    from penstock.explain.reason_words import each_told  # noqa: PLC0415 - only where there is something to say
+
+    assert view.below is not None
+    for found in contradictions(view.stream, view.below, others):
+        text, name = view.stream.schemes[found.place].text, view.stream.name
+        beside = "; ".join(each_told(found.because))
+        subject = Subject("scheme", index=found.place)
+        if found.other is None:
+            yield Problem(subject, f"no row of {name} could keep {text}: {beside}", "leave out what is not so")
+            continue
+        message = f"no row of {name} that meets one of {found.other} could keep {text} beside {beside}"
+        yield Problem(subject, message, "leave out what is not so")
 
 
 def load(path: str | Path, *, own_functions: Collection[str] | None = None) -> Script:

@@ -56,9 +56,15 @@ def test_windows_of_windows_hold_them_whole() -> None:
     wanted = relation("SELECT window(ts, '1 hour') AS h FROM s WHERE ts IS NOT NULL GROUP BY window(ts, '1 hour')")
     for time in ("w", "window_time(w)"):
         assert relation(f"SELECT window({time}, '1 hour') AS h FROM {rows} GROUP BY 1") == wanted
+    # Those that do not are of the last moment of the window, which is made a column first.
     for length in ("'7 minutes'", "'10 minutes', '2 minutes'", "'10 minutes', '10 minutes', '1 minute'"):
-        with pytest.raises(penstock.PenstockError, match="is not in Penstock's language"):
-            relation(f"SELECT window(w, {length}) AS h FROM {rows} GROUP BY 1")
+        for time in ("w", "window_time(w)"):
+            text = f"SELECT window({time}, {length}) AS h, max(a) AS m FROM {rows} GROUP BY 1"
+            assert penstock.check(penstock.parse(f"{STREAM} {text};")).verdict == "bounded"
+            (query,) = penstock.parse(f"{STREAM} {text};").queries
+            (source,) = query.sources
+            assert source.below is not None
+            assert [c.name for c in source.stream.columns if c.name != "a"][-1] == "window_time(w)"
 
 
 def test_a_session_needs_groups() -> None:

@@ -60,6 +60,7 @@ class ProofStep(ReasonKind):
     CONTRADICTED = auto()
     NOT_FOUND = auto()
     OTHER_PAIRS_TIME = auto()
+    ROWS_OF_VIEW = auto()
     NOT_FULL = auto()
     COUNTER_MODEL = auto()
     PAIRS_TIME = auto()

@@ -41,6 +41,8 @@ def near_in_time(query: Query, verdict: Verdict) -> NearInTime | None:
     if any(not isinstance(state.finding, Bounded) for state in verdict.streams):
         is_open.add("")
     concerned = _read_by(query, is_open, "")
+    if any(_has_time_of_several(source) for _, source in concerned):
+        return None  # No condition of USING could name it.
     if not 1 <= len(concerned) <= _MOST:
         return None
     try:
@@ -62,6 +64,12 @@ def near_in_time(query: Query, verdict: Verdict) -> NearInTime | None:
         return NearInTime(tuple(grouped.conditions), tuple(grouped.windows), apart, declared)
     except InvalidModel:
         return None  # What one of the streams or blocks cannot be.
+
+
+def _has_time_of_several(source: Source) -> bool:
+    """Whether it is a block that FROM makes of joins, whose time is that of whichever stream is there."""
+    time = source.stream.event_time
+    return source.below is not None and source.stream.is_nameless and time is not None and time.startswith("coalesce(")
 
 
 def _changed(query: Query, is_open: Iterable[str], apart: Span, grouped: AbstractSet[str]) -> _Timed:

@@ -272,6 +272,7 @@ class Promised(ReasonKind):
     ALL_COLUMNS = auto()
     ROW_OF_EACH = auto()
     UNCHANGED = auto()
+    WHICHEVER_IS_THERE = auto()
     HELD = auto()
     OF_ALL_MEMBERS = auto()
     WINDOW_HAS_ENDS = auto()

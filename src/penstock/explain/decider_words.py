@@ -53,6 +53,7 @@ DECIDER_WORDS: dict[ReasonKind, Words] = {
     ProofStep.EMPTY_WINDOW: "which cannot be: the window is empty",
     ProofStep.CONTRADICTED: "which their times contradict",
     ProofStep.NOT_FOUND: "no proof was found, and no counter-model: rows that go on for ever are decided only in part",
+    ProofStep.ROWS_OF_VIEW: "no proof was found, and whether {} can give the rows of a counterexample is not decided",
     ProofStep.OTHER_PAIRS_TIME: "{} pairs an event time with a column that is none, which is not decided",
     ProofStep.NOT_FULL: "{} is not full, which is outside what is decided: it leaves columns of the partner open",
     ProofStep.COUNTER_MODEL: "these rows keep every declaration and break it",

@@ -69,7 +69,7 @@ class Explanation:
 
     @property
     def _alone(self) -> Script:
-        return Script(self.script.streams, self.script.sinks, (self.query,), self.script.tables)
+        return Script(self.script.streams, self.script.sinks, (self.query,), self.script.tables, self.script.views)
 
 
 def _plain(lines: list[str]) -> str:

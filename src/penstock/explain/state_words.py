@@ -332,6 +332,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Promised.ALL_COLUMNS: "DISTINCT emits each row once",
     Promised.ROW_OF_EACH: "{} determines the row of {: and }",
     Promised.UNCHANGED: "{} is about columns that come through unchanged",
+    Promised.WHICHEVER_IS_THERE: "of rows of {:, } one at least is in every row, and keeps its own: {:; }",
     Promised.HELD: "{} holds in every row",
     Promised.WINDOW_HAS_ENDS: "{}: a row without a time is in no window",
     Promised.ONE_IS_THERE: "one of {: and } is in every row, and is not NULL there",

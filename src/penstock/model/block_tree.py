@@ -16,8 +16,8 @@ from penstock.model.stream import Stream
 from penstock.model.table import as_read
 
 
-def blocks_below(query: Query) -> tuple[Source, ...]:
-    """A source for each block below a query, and for each union of some, after those that it reads."""
+def blocks_below(query: Query | Union) -> tuple[Source, ...]:
+    """A source for each block below a query or a union, and for each union of some, after those that it reads."""
     found: dict[str, Source] = {}
     _note_below(query, found)
     return tuple(found.values())

@@ -4,10 +4,12 @@ A group is closed once no result can fall into it any more: by a clock, where on
 source that stands in every result, a window of one, or a **cut** of one; or by a punctuation all of whose columns are
 among its keys.
 
-A cut is `date_trunc(unit, ts)`, `to_date(ts)`, `CAST(ts AS DATE)`, `date(ts)` or `trunc(ts, unit)`. It never falls
+A cut is `date_trunc(unit, ts)`, `to_date(ts)`, `CAST(ts AS DATE)`, `date(ts)` or `trunc(ts, unit)`; and so is
+`ts - INTERVAL 1 MICROSECOND`, the last moment of a window that ends at ts (Spark's `window_time`). It never falls
 while the time does not, so a group with the value v is closed once the cut of the clock is above v. Its stretches need
 not be of one length (months, days in which the clocks are changed): what is compared is the cut itself, in the zone in
-which Spark makes it.
+which Spark makes it. `date_trunc` of a DATE or a TIMESTAMP_NTZ is a TIMESTAMP of the session's zone; what it is made of
+may fall where clocks are put forward, which the runtime sees to (`runtime/group/calendar_cuts.py`).
 
 Groups by a window of time are always given once, and so are the first rows of a partition that is closed. Others are
 given once where they feed a sink that only appends or a block above, and whenever they change elsewhere. Not decided:
@@ -21,9 +23,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from penstock.model.clauses import Scalar, TimeWindow
-from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal
+from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal, Term
 from penstock.model.schemes import Punctuated
-from penstock.model.types import Kind
+from penstock.model.spans import Span
+from penstock.model.types import DataType, Kind
 from penstock.records import record
 
 if TYPE_CHECKING:
@@ -38,6 +41,10 @@ _OF_DATES = ("YEAR", "QUARTER", "MONTH", "WEEK")
 _DATES = ("to_date", "date")
 
 
+LAST_MOMENT = "LAST MOMENT"
+"""The moment before a time: of the end of a window the last one that is within it. It rises with the time."""
+
+
 @record
 class Cut:
     """A column cut to a unit of the calendar; as a DATE, or as a TIMESTAMP."""
@@ -49,17 +56,31 @@ class Cut:
 
 def cut_of(value: Scalar) -> Cut | None:
     """The cut that a key is; None if it is none."""
-    match value.term if isinstance(value, Expression) else None:
+    return _cut_of(value.term) if isinstance(value, Expression) else None
+
+
+def _cut_of(term: Term) -> Cut | None:
+    match term:
         case Cast(value=ColumnRef() as ref, to=to) if to is not None and to.kind is Kind.DATE:
             return Cut(ref, "DAY", True)
         case Call(function=function, arguments=(ColumnRef() as ref,)) if function in _DATES:
             return Cut(ref, "DAY", True)
+        case Call(function="-", arguments=(ColumnRef() as ref, Literal(value=Span() as tick))) if tick.ticks == 1:
+            return Cut(ref, LAST_MOMENT, False) if tick.unit is not None else None
         case Call(function="date_trunc", arguments=(ColumnRef() as ref, Literal(value=str(unit)))):
             return Cut(ref, _UNITS[unit.upper()], False) if unit.upper() in _UNITS else None
         case Call(function="trunc", arguments=(ColumnRef() as ref, Literal(value=str(unit)))):
             return Cut(ref, _UNITS[unit.upper()], True) if _UNITS.get(unit.upper()) in _OF_DATES else None
+        case Call(function="trunc", arguments=(day, Literal(value=str(unit)))) if _UNITS.get(unit.upper()) in _OF_DATES:
+            # Of a day it is what it is of the time, which is cut to its day first.
+            cut = _cut_of(day)
+            return Cut(cut.column, _UNITS[unit.upper()], True) if cut is not None and _is_day(cut) else None
         case _:
             return None
+
+
+def _is_day(cut: Cut) -> bool:
+    return cut.gives_date and cut.unit == "DAY"
 
 
 def clock_column(key: Scalar) -> ColumnRef | None:
@@ -81,10 +102,14 @@ def clocks_of(query: Query, key: Scalar) -> tuple[ColumnRef, ...]:
 
 
 def _can_be_cut(query: Query, cut: Cut) -> bool:
-    """Whether cuts are of the clock's own kind: `date_trunc` of a time without a zone is one in the session's."""
-    kind = query.type_of(cut.column)
-    kinds = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DATE) if cut.gives_date else (Kind.TIMESTAMP,)
-    return kind is not None and kind.kind in kinds
+    return is_cut_of_time(cut, query.type_of(cut.column))
+
+
+def is_cut_of_time(cut: Cut, kind: DataType | None) -> bool:
+    """Whether it is a time that is cut: of a number or a text Spark makes one first, and of a DATE a TIMESTAMP."""
+    if kind is None or not kind.is_instant:
+        return False
+    return cut.unit != LAST_MOMENT or kind.kind is not Kind.DATE
 
 
 def emits_once(query: Query) -> bool:

@@ -103,7 +103,7 @@ class _Reader:
                 return found if found is not None and found.type not in ("FLOAT", "DOUBLE", "BOOLEAN") else None
             case (("concat" | "||"), _):
                 return CoreTerm("concat", "STRING", tuple(given)) if all(t.type == "STRING" for t in given) else None
-            case ((functions.WINDOW_START | functions.WINDOW_END), [time, _, _]):
+            case ((functions.WINDOW_START | functions.WINDOW_END | functions.WINDOW_TIME), [time, _, _]):
                 return CoreTerm(function, time.type, tuple(given)) if time.type == "TIMESTAMP" else None
             case _ if function in _COMPARED and len(given) == 2:
                 return self._compared(function, arguments, given)

@@ -21,7 +21,7 @@ _CALENDAR = frozenset({"year", "month", "day", "dayofmonth"})
 TIMES_OF_NUMBERS = {"timestamp_seconds": 1_000_000, "timestamp_millis": 1_000, "timestamp_micros": 1}
 """Functions that make a TIMESTAMP of a count of units since 1970: the length of one, in microseconds."""
 
-WINDOW_START, WINDOW_END = "start of window", "end of window"
+WINDOW_START, WINDOW_END, WINDOW_TIME = "start of window", "end of window", "last moment of window"
 """The ends of the window that a time is in: of a time, a length and a shift (model/window_columns.py)."""
 
 RISES_WITH_FIRST = frozenset(
@@ -30,13 +30,13 @@ RISES_WITH_FIRST = frozenset(
     | {"unix_millis", "unix_micros", "unix_seconds", "unix_date", "unix_timestamp", "to_unix_timestamp"}
     | {"to_utc_timestamp", "from_utc_timestamp", "date_add", "date_sub", "add_months", "last_day", "trunc"}
     | {"date_trunc", "floor", "ceil", "ceiling", "round", "abs", "bigint", "int", "coalesce", "nvl", "ifnull"}
-    | {WINDOW_START, WINDOW_END}
+    | {WINDOW_START, WINDOW_END, WINDOW_TIME}
 )
 """Functions that take ever larger values where their first argument does and the others are constants or rise too;
 of date_trunc the first argument is the time, as the binder orders them.
 """
 
-_TIMES = frozenset({*TIMES_OF_NUMBERS, WINDOW_START, WINDOW_END})
+_TIMES = frozenset({*TIMES_OF_NUMBERS, WINDOW_START, WINDOW_END, WINDOW_TIME})
 
 STRICT = _ARITHMETIC | _COMPARISONS | _TEXT | _NUMBERS | _CALENDAR | _TIMES | {"not"}
 """Functions that give NULL as soon as one argument is. Not among them: AND and OR, and BETWEEN, which is an AND."""

@@ -17,7 +17,7 @@ from penstock.model.expressions import Call, ColumnRef, Expression, Term
 from penstock.model.query import Query
 from penstock.model.window_columns import window_of
 
-_CHOOSE = ("coalesce", "nvl", "ifnull", "greatest", "least")
+CHOOSE = ("coalesce", "nvl", "ifnull", "greatest", "least")
 """Functions that give one of their arguments as it is, or NULL."""
 
 Origin = ColumnRef | TimeWindow
@@ -45,7 +45,7 @@ def lineage(query: Query) -> dict[str, Origin]:
 def chosen_among(term: Term) -> tuple[ColumnRef, ...]:
     """The columns of which an expression is always one, or NULL: `coalesce(a.ts, b.ts)`; none where it is another."""
     match term:
-        case Call(function=function, arguments=arguments) if function in _CHOOSE:
+        case Call(function=function, arguments=arguments) if function in CHOOSE:
             parts = [(part,) if isinstance(part, ColumnRef) else chosen_among(part) for part in arguments]
             return tuple(dict.fromkeys(ref for part in parts for ref in part)) if all(parts) else ()
         case _:

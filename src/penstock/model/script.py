@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from penstock.model.clauses import Source
 from penstock.model.names import fold, nearest
 from penstock.model.problem import Problem, Subject, require
 from penstock.model.query import Query
@@ -24,11 +25,13 @@ class Script:
     sinks: tuple[Sink, ...] = ()
     queries: tuple[Query, ...] = ()
     tables: tuple[DeclaredTable, ...] = ()
+    views: tuple[Source, ...] = ()
+    """The views that declarations name, each as the stream that it gives; other views are part of their queries."""
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
-        for stream in self.streams:
-            problems += reference_problems(stream, self.streams, self.sinks)
+        for stream in self.referable:
+            problems += reference_problems(stream, self.referable, self.sinks)
         for kind, names in (
             ("stream", [s.name for s in self.streams]),
             ("sink", [s.name for s in self.sinks]),
@@ -47,6 +50,11 @@ class Script:
                     problems.append(Problem(Subject("name", query.name), f"{source.stream.name} is not this script's"))
         require(problems)
 
+    @property
+    def referable(self) -> tuple[Stream, ...]:
+        """The streams, and the views that declarations name, each as the stream that it gives."""
+        return (*self.streams, *(view.stream for view in self.views))
+
     def stream(self, name: str) -> Stream | None:
         """The stream of that name, spelt as it is declared."""
         return self._streams.get(name)
@@ -55,7 +63,7 @@ class Script:
         """The script whose streams have, beside their own columns, those that a query derives of them."""
         read = {s.stream.name: s.stream for s in query.all_sources if s.below is None}
         streams = tuple(read.get(stream.name, stream) for stream in self.streams)
-        return self if streams == self.streams else Script(streams, self.sinks, (query,), self.tables)
+        return self if streams == self.streams else Script(streams, self.sinks, (query,), self.tables, self.views)
 
     def sink(self, name: str) -> Sink | None:
         """The sink of that name, spelt as it is declared."""

@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from penstock.model.clauses import Aggregate, Formula, Output, TimeWindow
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal, Term
-from penstock.model.functions import WINDOW_END, WINDOW_START
+from penstock.model.functions import WINDOW_END, WINDOW_START, WINDOW_TIME
 from penstock.model.names import quoted
 from penstock.model.spans import Span, Unit
 from penstock.model.types import DataType, Kind
@@ -60,6 +60,7 @@ _ALWAYS = {name: kind for kind, names in _NAMES.items() for name in names.split(
     "is not null": _BOOLEAN,
     WINDOW_START: _TIMESTAMP,
     WINDOW_END: _TIMESTAMP,
+    WINDOW_TIME: _TIMESTAMP,
 }
 """Functions that always give one type, whatever they take."""
 

@@ -11,12 +11,13 @@ says; a session is of its neighbours. Not decided: which queries may give one, a
 
 from __future__ import annotations
 
-from penstock.model.clauses import TimeWindow
+from penstock.model.clauses import TIME, TimeWindow
 from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term
-from penstock.model.functions import WINDOW_END, WINDOW_START
+from penstock.model.functions import WINDOW_END, WINDOW_START, WINDOW_TIME
 from penstock.model.spans import span_of_ticks
 
-_ENDS = {WINDOW_START: "start", WINDOW_END: "end"}
+_ENDS = {WINDOW_START: "start", WINDOW_END: "end", WINDOW_TIME: TIME}
+_FUNCTIONS = {end: function for function, end in _ENDS.items()}
 
 
 def is_expressible(window: TimeWindow) -> bool:
@@ -25,13 +26,13 @@ def is_expressible(window: TimeWindow) -> bool:
 
 
 def window_end(window: TimeWindow, end: str) -> Expression:
-    """`start` or `end` of the window that a row is in."""
+    """`start` or `end` of the window that a row is in, or its last moment."""
     length, shift, micros = window.step, window.shift, f"unix_micros({window.column})"
     since = micros if not shift else f"{micros} - {shift}L"
     text = f"{micros} - pmod({since}, {length}L)"
-    text = f"timestamp_micros({text})" if end == "start" else f"timestamp_micros({text} + {length}L)"
-    function = WINDOW_START if end == "start" else WINDOW_END
-    return Expression(text, (window.column,), Call(function, (window.column, Literal(length), Literal(shift))))
+    until = {"start": 0, "end": length, TIME: length - 1}[end]
+    text = f"timestamp_micros({text} + {until}L)" if until else f"timestamp_micros({text})"
+    return Expression(text, (window.column,), Call(_FUNCTIONS[end], (window.column, Literal(length), Literal(shift))))
 
 
 def whole_window(window: TimeWindow) -> Expression:

@@ -86,6 +86,8 @@ class CalendarCut:
     """Whether it is a DATE, not a TIMESTAMP."""
     zone: str | None
     """In which it is cut; None for the session's, which is told before a query starts."""
+    of_local: bool = False
+    """Whether it is a DATE or a TIMESTAMP_NTZ, of which Spark first makes the moment at which clocks there show it."""
 
 
 @record

@@ -22,7 +22,7 @@ from dataclasses import replace
 from penstock.analysis.finding import Verdict
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import GROUPINGS, TOP, Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
-from penstock.model.closed_groups import Cut, clocks_of, cut_of, emits_once, punctuates_groups
+from penstock.model.closed_groups import LAST_MOMENT, Cut, clocks_of, cut_of, emits_once, punctuates_groups
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of, written
@@ -219,8 +219,16 @@ def _left_out_at_times(query: Query, key: GroupKey, number: int) -> GroupKey:
 def calendar_cut(query: Query, cut: Cut) -> CalendarCut:
     """How the runtime cuts a clock as Spark cuts a column."""
     kind = query.type_of(cut.column)
-    # A TIMESTAMP is cut in the session's zone, which is not known yet.
-    return CalendarCut(cut.unit, cut.gives_date, None if kind is not None and kind.kind is Kind.TIMESTAMP else "UTC")
+    if cut.unit == LAST_MOMENT:
+        return CalendarCut(cut.unit, False, "UTC")
+    is_local = kind is None or kind.kind is not Kind.TIMESTAMP
+    # A TIMESTAMP is cut in the session's zone, which is not known yet; what has no zone has its own dates.
+    return CalendarCut(
+        cut.unit,
+        cut.gives_date,
+        "UTC" if is_local and cut.gives_date else None,
+        of_local=is_local and not cut.gives_date,
+    )
 
 
 def _kind(query: Query, argument: ColumnRef | Expression | None) -> str | None:

@@ -58,7 +58,7 @@ def declaring(script: Script, declarations: Iterable[Declaration]) -> Script:
         new.setdefault(name, []).append(scheme)
     streams = {s.name: _with(s, new.get(s.name, [])) for s in script.streams}
     queries = tuple(over_streams(query, streams) for query in script.queries)
-    return Script(tuple(streams.values()), script.sinks, queries)
+    return Script(tuple(streams.values()), script.sinks, queries, views=script.views)
 
 
 def _with(stream: Stream, new: list[Scheme]) -> Stream:

@@ -11,22 +11,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from penstock.errors import QueryMistake
+from penstock.errors import DeclarationMistake, QueryMistake
 from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow, Union
 from penstock.model.expressions import Call, ColumnRef, Expression
 from penstock.model.lineage import chosen_among, kept_event_time
 from penstock.model.names import fold
 from penstock.model.query import Query
-from penstock.model.stream import Column, Stream
+from penstock.model.script import reference_problems
+from penstock.model.stream import Column, Sink, Stream
 from penstock.model.term_types import output_type
 from penstock.model.window_columns import window_end, window_of
 from penstock.records import record
 from penstock.sql.constraints import Outline
 from penstock.sql.source import SourceText
-from penstock.sql.streams import StreamBinder
+from penstock.sql.streams import BoundStream, StreamBinder
 from penstock.sql.tree import CreateStream, Element, Name, Stretch
 
 AnyOutput = TypeVar("AnyOutput", Output, Formula)
+
+
+@record
+class Referred:
+    """The streams, the views that declarations name, and the sinks of a script by their folded names."""
+
+    streams: Mapping[str, Stream | None]
+    sinks: Mapping[str, Sink | None]
+
+    def check(self, source: SourceText, one: BoundStream) -> None:
+        """Report what is wrong with what a stream or a view names."""
+        known = tuple(other for other in self.streams.values() if other is not None)
+        sinks = tuple(sink for sink in self.sinks.values() if sink is not None)
+        names: tuple[Mapping[str, object], ...] = (self.streams, self.sinks)
+        broken = frozenset(name for several in names for name, other in several.items() if other is None)
+        for problem in reference_problems(one.stream, known, sinks, broken):
+            source.report(DeclarationMistake, problem.message, one.place_of(problem.subject), hint=problem.hint)
 
 
 @record
@@ -35,6 +53,7 @@ class Declared:
 
     outlines: Mapping[str, Outline | None]
     sinks: Mapping[str, str | None]
+    referred: Referred
 
 
 def block_stream(
@@ -77,6 +96,8 @@ def declared_stream(
     """A stream of such columns, of which something may be declared; `clock` is its event time where none is."""
     written = CreateStream(Name(name, at), elements, None, None, at)
     bound = StreamBinder(source, written, known.outlines, known.sinks, given=columns, clock=clock).bind()
+    if bound is not None and elements:
+        known.referred.check(source, bound)
     return None if bound is None else bound.stream
 
 

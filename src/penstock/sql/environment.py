@@ -33,6 +33,8 @@ class NamedQuery:
     elements: tuple[Element, ...] = ()
     """What is declared of it."""
     is_view: bool = False
+    is_referred: bool = False
+    """Whether a declaration names it, which is then about the rows that it gives."""
     is_wrong: bool = False
     """Whether mistakes were found in it: what is said of it is passed over."""
     block: tuple[Query | Union, Stream] | None = None
@@ -40,6 +42,11 @@ class NamedQuery:
     table: DeclaredTable | None = None
     """What it is where it reads tables alone, once that was asked."""
     _said: tuple[Mistake, ...] = ()
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether something is declared of its rows, here or elsewhere."""
+        return bool(self.elements) or self.is_referred
 
     def say(self, source: SourceText, before: int) -> None:
         """What is wrong in it, which was found after so many mistakes; again, if that was taken back.

@@ -279,8 +279,8 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):
         return "window_time(…)", (
-            "it stands in window(window_time(w), '1 hour'), of windows that these hold whole; "
-            "else take its start: window(w.start, '1 hour')"
+            "it is of a column of a query in FROM that is a window: SELECT window_time(w) AS t, … FROM "
+            "(SELECT window(ts, '5 minutes') AS w, … FROM s GROUP BY window(ts, '5 minutes')) GROUP BY window_time(w)"
         )
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS and part.expressions:
         if isinstance(part.expressions[0], exp.Coalesce | exp.Greatest | exp.Least):
@@ -300,8 +300,7 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return f"this {part.name.lower()}(…)", (
             "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT; in a condition write "
             "date_trunc('HOUR', a.ts) = date_trunc('HOUR', b.ts), or how far two times may lie apart; of a time that "
-            f"another query works out, {_DECLARED}; of a window that it does not hold whole take its start: "
-            "window(w.start, '1 hour')"
+            f"another query works out, {_DECLARED}"
         )
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
 

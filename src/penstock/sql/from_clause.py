@@ -26,7 +26,7 @@ from penstock.sql.from_joins import JoinBinder
 from penstock.sql.from_parts import Part, Position, Sources, alias_of, items_of
 from penstock.sql.inlining import CannotInline, Inliner, Wanted
 from penstock.sql.joined_columns import JoinedColumns
-from penstock.sql.scope import NamedColumns
+from penstock.sql.scope import NamedColumns, Visible
 from penstock.sql.source import SourceText
 from penstock.sql.table_queries import table_of
 from penstock.sql.tables import TableBinder
@@ -141,8 +141,13 @@ class FromBinder:
                 raise AskedOfJoins
         return table.attach(part, on, text)
 
-    def as_block(self, part: Part, at: Stretch) -> Part | None:
-        """A part of FROM as a block of its own, whose columns go by the same names; None if it cannot be one."""
+    def as_block(
+        self, part: Part, at: Stretch, more: tuple[Visible, ...] = (), time: Visible | None = None
+    ) -> Part | None:
+        """A part of FROM as a block of its own, whose columns go by the same names; None if it cannot be one.
+
+        `more` are columns that it is to give beside these, and so is `time`, which is its event time.
+        """
         aliases = leaves(part.tree)
         used = tuple(self.sources.by_alias[alias] for alias in aliases)
         if any(source.window is not None for source in used) or self.has_range:
@@ -151,16 +156,19 @@ class FromBinder:
         for alias, table in part.tables.items():
             outputs.add(alias, table.columns)
         outputs.add("", part.merged)
+        outputs.add("", more if time is None else (*more, time), are_named=True)
         alias = self.sources.free_alias("joined")
         block = Block(part.tree, outputs.all, part.where, part.existences)
         query = self.queries.built(self.queries.free_name(alias), used, block, at)
         made = None if query is None else self.queries.stream_of(query, at)
         if query is None or made is None:
             return None
+        made = made if time is None else replace(made, event_time=outputs.name_of(time))
         self.sources.by_alias = {name: own for name, own in self.sources.by_alias.items() if name not in aliases}
         chosen = self.sources.add(made, at, alias, None, below=query)
         tables = {key: NamedColumns(t.name, outputs.shown(t.columns, chosen)) for key, t in part.tables.items()}
-        return Part(Leaf(chosen), tables, tuple(outputs.shown(part.merged, chosen)))
+        merged, times = (tuple(outputs.shown(columns, chosen)) for columns in (part.merged, more))
+        return Part(Leaf(chosen), tables, merged, made=times)
 
     @property
     def is_inlining(self) -> bool:

@@ -10,11 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import Refused
-from penstock.model.expressions import Expression
+from penstock.model.clauses import Source
+from penstock.model.expressions import Call, ColumnRef, Expression
 from penstock.model.lineage import chosen_among
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import Predicate
+from penstock.model.query import Query
 from penstock.model.relation import Existence, Join, JoinKind, Leaf
+from penstock.model.schemes import Cooccurs, Follows, Scheme
+from penstock.model.spans import Span
 from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment
 from penstock.sql.from_parts import Part, Position, alias_of, items_of
@@ -103,7 +107,20 @@ class JoinBinder:
         self.source.forget(before)
         if not any(isinstance(value, Expression) and len(chosen_among(value.term)) > 1 for value in compared):
             return left
-        return self.binder.as_block(left, written.at) or left
+        return self.binder.as_block(left, written.at, time=self._time_of_one(compared)) or left
+
+    def _time_of_one(self, compared: list[ColumnRef | Expression]) -> Visible | None:
+        """The time of whichever stream is there of those that a column is of, if each says when others match it."""
+        for value in compared:
+            refs = chosen_among(value.term) if isinstance(value, Expression) else ()
+            sources = [self.binder.sources.by_alias[alias] for alias in dict.fromkeys(ref.alias for ref in refs)]
+            times = [source.event_time for source in sources if says_when_others_match(source)]
+            known = [time for time in times if time is not None]
+            if len(sources) > 1 and len(known) == len(sources):
+                text, term = f"coalesce({', '.join(map(str, known))})", Call("coalesce", tuple(known))
+                kind = sources[0].stream.clock
+                return Visible(text, Expression(text, tuple(sorted(known)), term), kind)
+        return None
 
     def _refuse_twins(self, left: Part, right: Part, written: FromJoin) -> None:
         known = set(map(fold, left.tables))
@@ -168,3 +185,13 @@ class JoinBinder:
             self.binder.report(f"column {name} is {what} on the side of {place}", at, hint)
             return None
         return found[0]
+
+
+def says_when_others_match(source: Source) -> bool:
+    """Whether a stream, or those that a block joins, says how far in time rows of others lie that match it."""
+    below = source.below.sources if isinstance(source.below, Query) else ()
+    return any(map(_says_when, source.stream.schemes)) or (bool(below) and all(map(says_when_others_match, below)))
+
+
+def _says_when(scheme: Scheme) -> bool:
+    return isinstance(scheme, Cooccurs) or (isinstance(scheme, Follows) and isinstance(scheme.within, Span))

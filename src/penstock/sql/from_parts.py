@@ -61,10 +61,12 @@ class Part:
     merged: tuple[Visible, ...] = ()
     where: tuple[Predicate, ...] = ()
     existences: tuple[Existence, ...] = ()
+    made: tuple[Visible, ...] = ()
+    """Times that were made columns since the query has windows of them, by their texts (`made_times`)."""
 
     def scope(self, source: SourceText, **more: object) -> Scope:
         """What can be named of it."""
-        return Scope(source, self.tables, merged=self.merged, **more)  # type: ignore[arg-type]
+        return Scope(source, self.tables, merged=self.merged, made=self.made, **more)  # type: ignore[arg-type]
 
 
 @dataclass

@@ -4,7 +4,7 @@ A query in FROM is **inlined** where that changes nothing: its streams, conditio
 around it, so that all that is promised of its streams still counts. Else it is a block of its own, whose answer is a
 stream. Theorem: inlining gives the same bag if
 
-- the query is one SELECT without DISTINCT, groups, aggregates, hints, and nothing is declared of it;
+- the query is one SELECT without DISTINCT, groups, aggregates, hints, and nothing is declared of it, nor names it;
 - its columns are columns, or deterministic expressions, which may be worked out wherever they are used;
 - on the side of an outer join that may be absent, such an expression is NULL where its columns are (it is strict and
   has a column): an absent row has no literal in it;
@@ -65,7 +65,7 @@ class Inliner:
         """The part that it is; None, and mistakes, if it is wrong. Raises CannotInline where it must be a block."""
         alias, inside = wanted
         environment, select = plain_select(named)
-        if select is None or named.elements or isinstance(item.window, RowsWindow) or asks_values(select):
+        if select is None or named.is_declared or isinstance(item.window, RowsWindow) or asks_values(select):
             raise CannotInline
         if not position.is_alone and any(inner.window for inner in items_of(select.source)):
             raise CannotInline

@@ -29,15 +29,20 @@ class JoinedColumns:
         self._wanted = names
         self._by_value: dict[ColumnRef | Expression, str] = {}
 
-    def add(self, alias: str, columns: Iterable[Visible]) -> None:
+    def add(self, alias: str, columns: Iterable[Visible], *, are_named: bool = False) -> None:
         """Those of an alias that are named somewhere."""
         for column in columns:
-            if column.is_virtual or (self._wanted is not None and fold(column.name) not in self._wanted):
+            is_named = are_named or self._wanted is None or fold(column.name) in self._wanted
+            if column.is_virtual or not is_named:
                 continue
             name = f"{alias}.{column.name}" if alias else column.name
             self._by_value.setdefault(column.value, name)
             for end, value in zip(("start", "end"), column.ends or (), strict=False):
                 self._by_value.setdefault(value, f"{name}.{end}")
+
+    def name_of(self, column: Visible) -> str:
+        """What one of them is called."""
+        return self._by_value[column.value]
 
     @property
     def all(self) -> tuple[Output, ...]:

@@ -368,6 +368,8 @@ class OutputBinder:
         if window is not None:
             is_known = self.windows.named(node) is not None
             return window if is_known or self.windows.fits(window, code.at) else None
+        if (moment := self.windows.moment(node)) is not None:
+            return moment
         column = bind_column(node, self.scope)
         if column is not None:
             return column

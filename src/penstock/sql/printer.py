@@ -23,12 +23,19 @@ def print_script(script: Script) -> str:
     """The whole script: streams, blocks as views, sinks, queries, each in its order."""
     parts = [
         *(print_stream(stream) for stream in script.streams),
-        *(_view(source) for source in blocks_of(script.queries)),
+        *(_view(source) for source in _views(script)),
         *(print_table(table) for table in script.tables),
         *(print_sink(sink) for sink in script.sinks),
         *(print_query(query) for query in script.queries),
     ]
     return "\n\n".join(part + ";" for part in parts) + ("\n" if parts else "")
+
+
+def _views(script: Script) -> Iterator[Source]:
+    """The blocks of queries, and the views that declarations name and those below these, each once."""
+    made = (*script.queries, *(member for view in script.views for member in members_of(view)))
+    named = {view.stream.name: view for view in script.views}
+    yield from {source.stream.name: source for source in (*blocks_of(made), *named.values())}.values()
 
 
 def blocks_of(queries: Iterable[Query]) -> Iterator[Source]:

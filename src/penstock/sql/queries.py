@@ -93,6 +93,9 @@ class QueryGrammar(NumberingGrammar):
         if opens:
             return self._element()
         name = self.name("a column's name, or a declaration such as PRIMARY KEY (id)")
+        if self.looking_at("VIRTUAL"):
+            hint = "an identity that no row carries is declared of a stream: CREATE STREAM s (…, conn VIRTUAL, …)"
+            self.refuse("a VIRTUAL column of a view", hint, self.stretch_from(index))
         self._comment()
         return name
 

@@ -157,6 +157,7 @@ class Scope:
         missing: Set[str] = frozenset(),
         scalars: Scalars | None = None,
         asked: Mapping[int, Visible] | None = None,
+        made: Iterable[Visible] = (),
     ) -> None:
         self.source = source
         self.tables = tables
@@ -174,6 +175,8 @@ class Scope:
         """Folded aliases of streams that are not there: a column may be theirs, so it is passed over."""
         self.asked = asked or {}
         """The columns that EXISTS and IN are where they stand for a value, by the identity of sqlglot's node."""
+        self.made = {column.name: column for column in made}
+        """The times that are columns since the query has windows of them, by their texts."""
         self._scalars = scalars
         self._given: dict[int, Visible] = {}
 
@@ -214,7 +217,8 @@ class Scope:
     @cached_property
     def _all(self) -> list[Visible]:
         """All that can be named here."""
-        return [*(c for table in self.tables.values() for c in table.columns), *self.merged.values()]
+        named = (column for table in self.tables.values() for column in table.columns)
+        return [*named, *self.merged.values(), *self.made.values()]
 
     @cached_property
     def _types(self) -> dict[ColumnRef, DataType | None]:

@@ -40,6 +40,7 @@ from penstock.sql.hints import bind_hints
 from penstock.sql.inlining import is_one_of_several_times
 from penstock.sql.joined_columns import named_in
 from penstock.sql.late_tables import LateTables
+from penstock.sql.made_times import made_times
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.row_limits import numbers_of
 from penstock.sql.scope import Scope
@@ -47,7 +48,7 @@ from penstock.sql.set_operations import SetBinder
 from penstock.sql.source import SourceText
 from penstock.sql.subqueries import SubqueryBinder
 from penstock.sql.table_values import scalars_of
-from penstock.sql.time_windows import is_distinct_by_window
+from penstock.sql.time_windows import WindowReader, is_distinct_by_window
 from penstock.sql.tree import (
     Element,
     FromItem,
@@ -303,6 +304,9 @@ class QueryBinder:
     def _with_merged_times(self, part: Part, binder: FromBinder, select: Select) -> Part:
         """FROM; as a block where rows are grouped and USING made a column of several times, which has a clock there."""
         scope = part.scope(self.source)
+        made = made_times(select, scope, WindowReader(scope))
+        if made and not select.hints:
+            return binder.as_block(part, select.at, made) or part
         merged = [column.value.term for column in part.merged if isinstance(column.value, Expression)]
         if not any(is_one_of_several_times(term, scope, binder.sources) for term in merged) or select.hints:
             return part
@@ -318,7 +322,7 @@ class QueryBinder:
         ):
             return None
         named = environment.look(item.stream.text) if isinstance(item, FromItem) else None
-        if isinstance(named, NamedQuery) and (named.columns or named.elements):
+        if isinstance(named, NamedQuery) and (named.columns or named.is_declared):
             return None
         if isinstance(item, FromQuery) and item.columns:
             return None

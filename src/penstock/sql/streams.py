@@ -232,12 +232,21 @@ class StreamBinder:
 
     def _idle_after(self) -> tuple[Span | None, Stretch | None]:
         written = [e for e in self.written.elements if isinstance(e, EventTime)]
+        if self.given is not None and written and written[0].idle is not None:
+            message = f"{self.written.name.text} is a query, whose rows come in no parts that could fall silent"
+            at = written[0].idle_at or written[0].column.at
+            self.report(message, at, "declare IDLE AFTER of the streams that it reads")
+            return None, None
         return (written[0].idle, written[0].idle_at) if written else (None, None)
 
     def _on_malformed(self, constraints: ConstraintBinder) -> OnMalformed | None:
         written = [e for e in self.written.elements if isinstance(e, MalformedClause)]
         for extra in written[1:]:
             self.report(f"stream {self.written.name.text} says twice what to do ON MALFORMED", extra.at, "keep one")
+        if written and self.given is not None:
+            message = f"{self.written.name.text} is a query, whose values are read where its streams are"
+            self.report(message, written[0].at, "declare ON MALFORMED of the streams that it reads")
+            return None
         if not written:
             return None
         into = written[0].into

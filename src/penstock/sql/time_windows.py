@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from sqlglot import exp
 
 from penstock.model.clauses import SESSION, TIME, WINDOW, Scalar, TimeWindow
-from penstock.model.expressions import ColumnRef
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.spans import Span, Unit
 from penstock.model.stream_problems import span_problem
@@ -19,6 +19,7 @@ from penstock.model.types import DataType, Kind
 from penstock.sql.constants import number_of, span_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, visible_column
+from penstock.sql.made_times import last_moment, name_of, window_named
 from penstock.sql.row_limits import numbers_of
 from penstock.sql.scope import Scope, Visible
 from penstock.sql.tree import Code, Select, Stretch
@@ -56,7 +57,15 @@ class WindowReader:
 
     def window(self, node: exp.Expr) -> TimeWindow | None:
         """A window or an end of one; None for anything else."""
+        named = window_named(node, self.scope)
+        if named is not None and named.window is not None and named.window.end is None:
+            return replace(named.window, end=TIME)
         return self.whole(node) or self.end(node)
+
+    def moment(self, node: exp.Expr) -> Expression | None:
+        """`window_time(w)` of a window that a block below gives; None for anything else."""
+        named = window_named(node, self.scope)
+        return None if named is None else last_moment(named)
 
     def whole(self, node: exp.Expr) -> TimeWindow | None:
         """`window(…)` itself, or a column of a query in FROM that is one."""
@@ -72,9 +81,14 @@ class WindowReader:
         span, slide, offset = (*spans, None, None)[:3]
         if None in spans or span is None:
             return None
-        made = self._window_below(node.expressions[0])
-        column = bind_column(node.expressions[0], self.scope) if made is None else made[1]
-        if column is None:
+        given = self.scope.made.get(name_of(node.expressions[0]))
+        made = self._window_below(node.expressions[0]) if given is None else None
+        column: ColumnRef | Expression | None = made[1] if made is not None else None
+        if made is None and given is None and self._is_window(node.expressions[0]):
+            return None  # What it is of must be made a column first (`made_times`).
+        if made is None:
+            column = bind_column(node.expressions[0], self.scope) if given is None else given.value
+        if not isinstance(column, ColumnRef):
             return None
         # What says nothing is left out, so that equal windows are one.
         slide = None if slide is None or slide.ticks == span.ticks else slide
@@ -114,6 +128,10 @@ class WindowReader:
         time = column.made.column if column.window is not None else column.ends[0]
         self._times |= set() if column.window is None else {column.made.column}
         return (column.made, time) if isinstance(time, ColumnRef) else None
+
+    def _is_window(self, node: exp.Expr) -> bool:
+        column = visible_column(node, self.scope)
+        return column is not None and column.ends is not None
 
     def named(self, node: exp.Expr) -> Visible | None:
         """The column of a query in FROM that is a window, or an end of one, of a column of the same query."""

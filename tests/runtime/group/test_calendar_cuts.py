@@ -43,3 +43,33 @@ def test_what_the_calendar_does_not_reach_has_no_cut_and_a_zone_must_be_known() 
     assert zone_of("GMT+2").utcoffset(None) == dt.timedelta(hours=2)
     with pytest.raises(UsageError, match="Mars"):
         zone_of("Mars/Base")
+
+
+@pytest.mark.parametrize("zone", ["Europe/Vienna", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia", "UTC"])
+@pytest.mark.parametrize("unit", ["MINUTE", "HOUR", "DAY", "MONTH"])
+def test_nothing_without_a_zone_is_cut_below_what_its_clock_has_reached(zone: str, unit: str) -> None:
+    cut = CalendarCut(unit, False, zone, of_local=True)
+    for first in (
+        dt.datetime(2011, 12, 28),
+        dt.datetime(2018, 11, 3),
+        dt.datetime(2026, 3, 28),
+        dt.datetime(2026, 10, 3),
+    ):
+        shown = [first + dt.timedelta(minutes=7 * n) for n in range(3 * 24 * 9)]
+        # As Spark makes a TIMESTAMP of it: what is passed over is later by as much, of two moments it is the first.
+        made = [cut_ticks(_ticks(one.replace(tzinfo=zone_of(zone))), CalendarCut(unit, False, zone)) for one in shown]
+        least = None
+        for one, value in zip(reversed(shown), reversed(made), strict=True):
+            assert value is not None
+            least = value if least is None else min(least, value)
+            reached = cut_ticks(_ticks(one.replace(tzinfo=dt.UTC)), cut)
+            assert reached is not None
+            assert reached <= least, one
+            is_shown = (
+                one.replace(tzinfo=zone_of(zone)).astimezone(dt.UTC).astimezone(zone_of(zone)).replace(tzinfo=None)
+            )
+            assert is_shown != one or reached == value, one
+
+
+def _ticks(moment: dt.datetime) -> int:
+    return (moment.astimezone(dt.UTC) - EPOCH) // dt.timedelta(microseconds=1)

@@ -27,7 +27,7 @@ told it batch by batch.
 
 Preconditions: nothing that was let go comes back (ON VIOLATION RECOVER, ARCHIVE); rows that break the order below come
 late above. A NULL is passed by no clock and lies below none. Not claimed: columns of a source whose rows are merged or
-evicted instead of leaving; other expressions of ordered columns; cuts for which Spark changes the type first.
+evicted instead of leaving; other expressions of ordered columns; what is picked by a cut of a time without a zone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Claim, Finding, Means, Unclaimed
 from penstock.analysis.reasons import NotPromised, Promised, Reason
 from penstock.model.clauses import PICKS, TOP, Aggregate, Output, TimeWindow
-from penstock.model.closed_groups import Cut, clocks_of, cut_of
+from penstock.model.closed_groups import Cut, clocks_of, cut_of, is_cut_of_time
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.lineage import Origin, chosen_among
 from penstock.model.query import Query
@@ -117,14 +117,13 @@ def _of_several(query: Query, findings: Mapping[str, Finding]) -> Iterator[tuple
 
 
 def cuts(query: Query) -> Iterator[tuple[str, Cut]]:
-    """The columns of the answer that are cuts of a column in its own type."""
+    """The columns of the answer that are cuts of a time."""
     for shown in query.answer:
         value = shown.value if isinstance(shown, Output) else None
         cut = cut_of(value) if isinstance(value, Expression) else None
         if cut is None or not isinstance(value, Expression) or (query.is_grouped and value not in query.sure_keys):
             continue
-        kind = query.type_of(cut.column)
-        if kind is not None and (kind.kind is Kind.TIMESTAMP or (kind.kind is Kind.DATE and cut.gives_date)):
+        if is_cut_of_time(cut, query.type_of(cut.column)):
             yield shown.name, cut
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from penstock.analysis.blocks.derived_clocks import FrontierClock, derived_clocks
 from penstock.analysis.blocks.derived_keys import derived_keys
-from penstock.analysis.blocks.derived_values import derived_conditions, derived_schemes
+from penstock.analysis.blocks.derived_values import derived_conditions, derived_schemes, merged_bands
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Claim, Finding, Unclaimed, Verdict
 from penstock.model.lineage import kept_event_time, lineage
@@ -37,15 +37,17 @@ class Derived:
     unclaimed: tuple[Unclaimed, ...]
 
 
-def derived_stream(declared: Stream, query: Query, verdict: Verdict) -> Derived:
-    """The stream of a checked block; `declared` has its name, its columns, and what the view says of it."""
+def derived_stream(declared: Stream, query: Query, verdict: Verdict | None) -> Derived:
+    """The stream of a block; `declared` has its name, its columns, and what the view says of it.
+
+    Without a verdict nothing is known of clocks.
+    """
     known = lineage(query)
     event_time = declared.event_time or kept_event_time(query)
-    findings: dict[str, Finding] = {entry.alias: entry.finding for entry in verdict.streams}
     clocks: list[FrontierClock] = []
     claims: list[Claim] = []
     unclaimed: list[Unclaimed] = []
-    for found in derived_clocks(query, known, findings):
+    for found in () if verdict is None else derived_clocks(query, known, _findings(verdict)):
         if isinstance(found, Unclaimed):
             unclaimed.append(found)
         else:
@@ -54,6 +56,7 @@ def derived_stream(declared: Stream, query: Query, verdict: Verdict) -> Derived:
     facts = Facts(query)
     claims += derived_keys(facts, known)
     claims += derived_schemes(query, known, event_time)
+    claims += merged_bands(query, event_time)
     conditions = list(derived_conditions(facts, known))
     stated = {scheme.text for scheme in declared.schemes}
     schemes = _each_once(c.promise for c in claims if isinstance(c.promise, Scheme) and c.promise.text not in stated)
@@ -65,6 +68,10 @@ def derived_stream(declared: Stream, query: Query, verdict: Verdict) -> Derived:
         where=(*declared.where, *(p for p in held if p not in declared.where)),
     )
     return Derived(stream, (*claims, *conditions), tuple(clocks), tuple(unclaimed))
+
+
+def _findings(verdict: Verdict) -> dict[str, Finding]:
+    return {entry.alias: entry.finding for entry in verdict.streams}
 
 
 def _each_once(schemes: Iterable[Scheme]) -> tuple[Scheme, ...]:

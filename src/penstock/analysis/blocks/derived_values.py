@@ -10,9 +10,14 @@ A row of the answer carries columns of rows below, unchanged. What was true of t
 - COOCCURS, and FOLLOWS WITHIN a span: every match lies in the window whatever becomes of the rows, so long as the
   event time that they are about is the event time of the answer.
 
-Preconditions: all columns that are named come through unchanged. Not claimed: conditions that only Spark reads, whose
-text names columns that are called otherwise above; CHECK of a side that may be absent; what counts rows, since a join
-changes the counts; FOREIGN KEY and STREAM KEY.
+- Of what an outer join makes one of several columns (`FULL JOIN … USING (k)`) a band follows where all of these have
+  one: let k be one of x.k and y.k, which are equal where both are there, and the event time t one of x.ts and y.ts. Let
+  x and y each promise in which window the time of another stream's rows with their k lies. Then t is the time of one
+  that is there and has that k, so those rows lie in its window of t, and so in the least that holds both windows.
+
+Preconditions: all columns that are named come through unchanged, or are such. Not claimed: conditions that only Spark
+reads, whose text names columns that are called otherwise above; CHECK of a side that may be absent; what counts rows,
+since a join changes the counts; what the other stream says of the two; FOREIGN KEY and STREAM KEY.
 """
 
 from __future__ import annotations
@@ -24,9 +29,9 @@ from penstock.analysis.blocks.derived_clocks import cuts, picked_in_cuts, picked
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Claim
 from penstock.analysis.reasons import Promised
-from penstock.model.clauses import Source, TimeWindow
-from penstock.model.expressions import ColumnRef
-from penstock.model.lineage import Origin
+from penstock.model.clauses import Output, Source, TimeWindow
+from penstock.model.expressions import Call, ColumnRef, Expression
+from penstock.model.lineage import Origin, chosen_among
 from penstock.model.never_null import is_there, one_is_there
 from penstock.model.predicates import (
     Bound,
@@ -40,8 +45,8 @@ from penstock.model.predicates import (
     written,
 )
 from penstock.model.query import Query
-from penstock.model.schemes import Check, Cooccurs, Follows, OnViolation, Policy, Scheme
-from penstock.model.spans import Span
+from penstock.model.schemes import Check, Cooccurs, Follows, OnViolation, Policy, Scheme, reference_of
+from penstock.model.spans import Span, Window
 
 _TRUST = OnViolation(Policy.TRUST)
 _READ = (Bound, Comparison, Difference, NoneOf, NullTest, OneOf)
@@ -84,6 +89,78 @@ def derived_schemes(query: Query, known: Mapping[str, Origin], event_time: str |
             found = _survives(scheme, own, is_timed=is_timed, is_present=source.alias in present)
             if found is not None:
                 yield Claim(found, (Promised.UNCHANGED(scheme.on(source.stream.name)),))
+
+
+def merged_bands(query: Query, event_time: str | None) -> Iterator[Claim]:
+    """The bands that follow of columns that are one of several, whichever of these there is."""
+    merged = {} if query.is_grouped else dict(_merged(query))
+    times = merged.get(event_time or "", ())
+    if len(times) < 2 or any(query.by_alias[ref.alias].event_time != ref for ref in times):
+        return
+    aliases = [ref.alias for ref in times]
+    named = {ref: name for name, refs in merged.items() for ref in refs if {r.alias for r in refs} == set(aliases)}
+    first, *others = (list(_bands(query, alias, named)) for alias in aliases)
+    for names, other, theirs, windows, text in first:
+        found = [next((band for band in bands if band[:3] == (names, other, theirs)), None) for bands in others]
+        known = [band for band in found if band is not None]
+        if len(known) < len(found) or not _are_equal(query, merged, names):
+            continue
+        every = [windows, *(band[3] for band in known)]
+        window = Window(_least([w.low for w in every]), _most([w.high for w in every]))
+        if window.low is not None or window.high is not None:
+            texts = (text, *(band[4] for band in known))
+            scheme = Cooccurs(names, other, theirs, window, _TRUST)
+            yield Claim(scheme, (Promised.WHICHEVER_IS_THERE(tuple(aliases), texts),))
+
+
+_Band = tuple[tuple[str, ...], str, tuple[str, ...], Window, str]
+
+
+def _merged(query: Query) -> Iterator[tuple[str, tuple[ColumnRef, ...]]]:
+    """The columns of the answer that are the first of several columns that is there."""
+    for shown in query.answer:
+        term = shown.value.term if isinstance(shown, Output) and isinstance(shown.value, Expression) else None
+        if isinstance(term, Call) and term.function == "coalesce" and (refs := chosen_among(term)):
+            yield shown.name, refs
+
+
+def _bands(query: Query, alias: str, named: Mapping[ColumnRef, str]) -> Iterator[_Band]:
+    """What a source says of when rows of another stream match it, in the names of merged columns."""
+    stream = query.by_alias[alias].stream
+    for scheme in stream.schemes:
+        reference, window = reference_of(scheme), None
+        match scheme:
+            case Cooccurs():
+                window = scheme.window
+            case Follows(within=Span() as span):
+                window = Window(None, span)
+            case _:
+                pass
+        names = [] if reference is None else [named.get(ColumnRef(alias, own)) for own, _ in reference.pairs]
+        known = tuple(name for name in names if name is not None)
+        if reference is not None and window is not None and len(known) == len(names):
+            theirs = tuple(other for _, other in reference.pairs)
+            yield known, reference.stream, theirs, window, scheme.on(stream.name)
+
+
+def _are_equal(query: Query, merged: Mapping[str, tuple[ColumnRef, ...]], names: tuple[str, ...]) -> bool:
+    """Whether the columns that each of these is one of are equal where they stand together."""
+    for name in names:
+        first, *others = merged[name]
+        equal = query.equalities(frozenset(ref.alias for ref in merged[name]))
+        if not all(equal.equal(first, other) for other in others):
+            return False
+    return True
+
+
+def _least(ends: list[Span | None]) -> Span | None:
+    known = [end for end in ends if end is not None]
+    return min(known, key=lambda end: end.ticks) if len(known) == len(ends) else None
+
+
+def _most(ends: list[Span | None]) -> Span | None:
+    known = [end for end in ends if end is not None]
+    return max(known, key=lambda end: end.ticks) if len(known) == len(ends) else None
 
 
 def _survives(scheme: Scheme, own: Mapping[str, str], *, is_timed: bool, is_present: bool) -> Scheme | None:

@@ -52,14 +52,15 @@ class _Question:
     """A constraint of the paper's language, beside the rules of the script."""
 
     def __init__(self, script: Script, stream: Stream, scheme: Scheme) -> None:
-        self.streams = script.streams
-        self.shapes = tuple(shape_of(one) for one in script.streams)
-        self.own = next(i for i, one in enumerate(script.streams) if one.name == stream.name)
+        self.streams = script.referable
+        self.views = tuple(view.stream.name for view in script.views)
+        self.shapes = tuple(shape_of(one) for one in self.streams)
+        self.own = next(i for i, one in enumerate(self.streams) if one.name == stream.name)
         self.goal = rule_of(self.streams, self.shapes, self.own, scheme)
         self.rules: list[Rule] = []
         self.not_read: list[str] = []
         """Constraints of the language that no rule can say."""
-        for place, one in enumerate(script.streams):
+        for place, one in enumerate(self.streams):
             for declared in one.schemes:
                 rule = rule_of(self.streams, self.shapes, place, declared)
                 if rule is not None:
@@ -91,6 +92,9 @@ class _Question:
 
     def _accepts(self, rows: tuple[Row, ...]) -> bool:
         assert self.goal is not None
+        if self.views:
+            self.obstacle = ProofStep.ROWS_OF_VIEW(self.views[0])
+            return False
         if self.not_read:
             self.obstacle = ProofStep.OTHER_PAIRS_TIME(self.not_read[0])
             return False

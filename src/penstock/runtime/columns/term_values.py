@@ -178,7 +178,7 @@ def _computed(term: CoreTerm, given: list[Any]) -> Any:
             return pc.max_element_wise(*given, skip_nulls=True)
         case "least":
             return pc.min_element_wise(*given, skip_nulls=True)
-        case functions.WINDOW_START | functions.WINDOW_END:
+        case functions.WINDOW_START | functions.WINDOW_END | functions.WINDOW_TIME:
             return _end_of_window(term, given)
         case "between" | "time +" | "time -" | "lengths +" | "lengths -":
             return _with_time(term, given)
@@ -215,7 +215,8 @@ def _end_of_window(term: CoreTerm, given: list[Any]) -> Any:
     missing = _missing(given[0])
     micros, length, shift = (np.asarray(pc.fill_null(one.cast(pa.int64()), 0), np.int64) for one in given)
     start = micros - np.mod(micros - shift, length)
-    found = start if term.operation == functions.WINDOW_START else start + length
+    ends = {functions.WINDOW_START: start, functions.WINDOW_END: start + length}
+    found = ends.get(term.operation, start + length - 1)
     return pa.array(found, mask=missing).cast(arrow_type(term.type))
 
 

@@ -53,7 +53,6 @@ from penstock.sql.asked_conditions import (
 from penstock.sql.block_streams import declared_stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition, bind_decided
 from penstock.sql.environment import Environment
-from penstock.sql.from_clause import FromBinder
 from penstock.sql.from_parts import Part, appending
 from penstock.sql.joined_columns import JoinedColumns, named_in, named_of, with_columns
 from penstock.sql.late_tables import LateTables
@@ -66,8 +65,11 @@ from penstock.sql.unions import common_event_time
 from penstock.sql.words import tokens_of
 
 if TYPE_CHECKING:
+    from penstock.sql.from_clause import FromBinder
     from penstock.sql.selects import QueryBinder
 
+ASKED = "asked"
+"""How the names begin of what unites cases, and of these."""
 _MOST_CASES = 12
 _AROUND_GROUPS = (
     "ask it around the groups: SELECT g.k FROM (SELECT k, count(*) AS n FROM … GROUP BY …) AS g WHERE g.n IN (SELECT …)"
@@ -182,7 +184,7 @@ class AskedValues:
         for alias, table in part.tables.items():
             columns.add(alias, table.columns)
         columns.add("", part.merged)
-        alias = self.binder.sources.free_alias("asked")
+        alias = self.binder.sources.free_alias(ASKED)
         name = self.queries.free_name(alias)
         members: list[tuple[Query, Stream]] = []
         before = dict(self.binder.sources.by_alias)

@@ -20,6 +20,8 @@ Of IN as a value, `SELECT x IN (SELECT c …)`, unknown is an answer of its own:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from penstock.errors import Refused
 from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term, has_value
 from penstock.model.never_null import never_null
@@ -29,10 +31,12 @@ from penstock.records import record
 from penstock.sql.conditions import WrittenExists
 from penstock.sql.environment import Environment
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.from_clause import FromBinder
 from penstock.sql.scope import Scope
 from penstock.sql.shared_columns import equality
 from penstock.sql.tree import QueryText
+
+if TYPE_CHECKING:
+    from penstock.sql.from_clause import FromBinder
 
 INSIDE, OUTSIDE = "inside", "outside"
 

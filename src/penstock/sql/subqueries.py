@@ -28,11 +28,12 @@ from penstock.model.predicates import (
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
 from penstock.model.table import DeclaredTable
+from penstock.sql.asked_in_joins import with_questions_in_where
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.from_clause import AskedOfJoins, FromBinder
-from penstock.sql.from_parts import Part, Sources, alias_of
+from penstock.sql.from_clause import FromBinder
+from penstock.sql.from_parts import AskedOfJoins, Part, Sources, alias_of
 from penstock.sql.inlining import plain_select
 from penstock.sql.members import MemberBinder
 from penstock.sql.outputs import OutputBinder
@@ -104,7 +105,7 @@ class SubqueryBinder:
         if select is None:
             return self._of_block(written, named, around)
         if isinstance(select.source, FromJoin) or _has_subquery(select):
-            return self._of_joins(written, select, environment, around)
+            return self._of_joins(written, with_questions_in_where(select), environment, around)
         return self._of_one(written, select, environment, around)
 
     # One stream

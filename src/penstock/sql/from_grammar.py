@@ -6,6 +6,7 @@ What joins what is only read here; sql/from_clause says what it means.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot.tokenizer_core import TokenType
@@ -304,26 +305,45 @@ class FromGrammar(HintGrammar):
         return window
 
 
-def with_names_for_queries(part: FromPart, taken: set[str] | None = None) -> FromPart:
-    """FROM with a name for each query in it that has none, but the first: as in Spark there may be several."""
-    taken = set() if taken is None else taken
+def with_names_for_queries(part: FromPart) -> FromPart:
+    """FROM with a name for each query in it that has none: as in Spark there may be several.
+
+    The first needs none where nothing else goes by what such a query is called.
+    """
+    return _with_names(part, {fold(name) for name in _names(part)})
+
+
+def _names(part: FromPart) -> Iterator[str]:
+    """What the parts of FROM go by that have a name."""
     match part:
         case FromJoin(left=left, right=right):
-            left = with_names_for_queries(left, taken)
-            return replace(part, left=left, right=with_names_for_queries(right, taken))
+            yield from _names(left)
+            yield from _names(right)
         case FromElements(rows=rows):
-            return replace(part, rows=with_names_for_queries(rows, taken))
-        case FromQuery(alias=None) if UNNAMED in taken:
+            yield from _names(rows)
+        case FromQuery(alias=alias):
+            yield from () if alias is None else (alias.text,)
+        case FromItem(stream=stream, alias=alias):
+            yield (alias or stream).text
+
+
+def _with_names(part: FromPart, taken: set[str]) -> FromPart:
+    match part:
+        case FromJoin(left=left, right=right):
+            left = _with_names(left, taken)
+            return replace(part, left=left, right=_with_names(right, taken))
+        case FromElements(rows=rows):
+            return replace(part, rows=_with_names(rows, taken))
+        case FromQuery(alias=None) if UNNAMED not in taken:
+            taken.add(UNNAMED)
+            return part
+        case FromQuery(alias=None):
             number = 2
             while f"{UNNAMED}_{number}" in taken:
                 number += 1
             taken.add(f"{UNNAMED}_{number}")
             return replace(part, alias=Name(f"{UNNAMED}_{number}", part.at))
-        case FromQuery(alias=alias):
-            taken.add(UNNAMED if alias is None else fold(alias.text))
-            return part
-        case FromItem(stream=stream, alias=alias):
-            taken.add(fold((alias or stream).text))
+        case _:
             return part
 
 

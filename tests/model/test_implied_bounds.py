@@ -21,13 +21,19 @@ CREATE STREAM h (n BIGINT, ts TIMESTAMP, d DATE, EVENT TIME ts, ORDERED BY ts WI
         ("to_date(r.ts) = h.ts", ["r.ts < h.ts + INTERVAL 2 DAYS"]),
         ("trunc(r.d, 'MONTH') = h.d", ["r.d < h.d + INTERVAL 31 DAYS"]),
         ("to_date(r.ts) = h.d", []),
+        (
+            "date_trunc('hour', r.ts) = date_trunc('hour', h.ts) + INTERVAL 1 HOUR",
+            ["r.ts <= h.ts + INTERVAL 50 HOURS", "h.ts <= r.ts + INTERVAL 2 DAYS"],
+        ),
+        ("r.d < date_trunc('day', h.d) + INTERVAL 1 DAY", ["r.d <= h.d + INTERVAL 1 DAY"]),
+        ("r.ts > timestampadd(MONTH, 1, h.ts)", []),
         ("date_trunc('fortnight', r.ts) = h.ts", []),
     ],
 )
 def test_a_cut_time_says_how_far_the_whole_one_lies(condition: str, bounds: list[str]) -> None:
     (query,) = penstock.parse(f"{STREAMS} SELECT r.id, h.n FROM r JOIN h ON {condition};").queries
     said = [p for p in query.predicates if isinstance(p, Difference)]
-    assert [f"{p.minuend} < {p.subtrahend} + INTERVAL {p.span}" for p in said] == bounds
+    assert [f"{p.minuend} {p.op} {p.subtrahend} + INTERVAL {p.span}" for p in said] == bounds
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,12 @@ def test_a_cut_time_says_how_far_the_whole_one_lies(condition: str, bounds: list
             ["r.ts < h.ts + INTERVAL 2 HOURS", "r.ts > h.ts - INTERVAL 2 HOURS"],
         ),
         ("datediff(h.d, r.d) = 1", ["h.d >= r.d + INTERVAL 1 DAY", "h.d <= r.d + INTERVAL 1 DAY"]),
+        ("datediff(h.d, r.d) IN (1, 0)", ["h.d >= r.d + 0", "h.d <= r.d + INTERVAL 1 DAY"]),
+        ("datediff(HOUR, r.ts, h.ts) < 2", ["h.ts < r.ts + INTERVAL 2 HOURS"]),
+        (
+            "abs(h.ts - r.ts) <= INTERVAL 5 MINUTES",
+            ["h.ts <= r.ts + INTERVAL 5 MINUTES", "h.ts >= r.ts - INTERVAL 5 MINUTES"],
+        ),
     ],
 )
 @pytest.mark.parametrize("join", ["LEFT JOIN", "FULL JOIN"])
@@ -54,6 +66,15 @@ def test_where_it_says_which_rows_match_a_count_of_units_is_a_difference(
     # Elsewhere Spark tests it, by the clock on the wall of its session.
     (inner,) = penstock.parse(f"{STREAMS} SELECT r.id, h.n FROM r JOIN h ON r.id = h.n AND {condition};").queries
     assert any(isinstance(p, Residual) for p in inner.predicates)
+
+
+def test_the_days_of_times_are_columns_where_datediff_says_which_rows_match() -> None:
+    on = "r.id = h.n AND datediff(h.ts, r.ts) <= 1"
+    (query,) = penstock.parse(f"{STREAMS} SELECT r.id, h.n FROM r LEFT JOIN h ON {on};").queries
+    assert [str(p) for p in query.predicates if isinstance(p, Difference)] == [
+        "h.`CAST(h.ts AS DATE)` <= r.`CAST(r.ts AS DATE)` + INTERVAL 1 DAY",
+        "h.ts < r.ts + INTERVAL 3 DAYS",
+    ]
 
 
 def test_a_month_of_timestampdiff_says_no_difference() -> None:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.model.predicates import Difference
+from penstock.model.predicates import Difference, Op
 from penstock.sql import parse_script
 
 _STREAMS = "".join(f"CREATE STREAM {s} (ts TIMESTAMP, n TIMESTAMP_NTZ, d DATE);\n" for s in "ab")
@@ -24,6 +24,22 @@ CONDITIONS = [
     *("0 >= unix_seconds(a.ts) - unix_seconds(b.ts)", "abs(unix_micros(a.ts) - unix_micros(b.ts)) <= 7"),
     *(f"unix_timestamp(a.{c}) - unix_timestamp(b.{c}) <= {n}" for c in "nd" for n in (0, 82_800, 169_200)),
     *(f"unix_seconds(a.n) - unix_seconds(b.n) <= {n}" for n in (0, 3_600)),
+    *(
+        f"date_trunc('{u}', a.{c}) {o} date_trunc('{u}', b.{c})"
+        for u in _UNITS
+        for c in ("ts", "n")
+        for o in ("<", ">=")
+    ),
+    *(f"date_trunc('HOUR', a.{c}) = date_trunc('HOUR', b.{c}) + INTERVAL 1 HOUR" for c in ("ts", "n", "d")),
+    *(f"a.{c} < date_trunc('DAY', b.{c}) + INTERVAL {n} DAYS" for c in ("ts", "n", "d") for n in (0, 1, 2)),
+    *(f"date_trunc('DAY', a.ts) - date_trunc('HOUR', b.ts) {o} INTERVAL 2 HOURS" for o in ("<=", ">", "=")),
+    *(f"a.ts {o} timestampadd({u}, {n}, b.ts)" for u in ("DAY", "WEEK") for n in (1, -1) for o in ("<=", ">")),
+    *("to_date(a.ts) <= date_add(to_date(b.ts), 1)", "to_date(a.ts) > date_sub(b.ts, 1)"),
+    *("to_date(a.ts) < to_date(b.ts) + 1", "to_date(a.n) >= to_date(b.n) - 1", "a.d::date - b.d <= INTERVAL 1 DAY"),
+    *("date_trunc('DAY', a.d) <= date_trunc('DAY', b.d) + INTERVAL 23 HOURS", "abs(a.ts - b.ts) <= INTERVAL 1 HOUR"),
+    *("CAST(a.ts AS BIGINT) - CAST(b.ts AS BIGINT) BETWEEN 0 AND 60", "datediff(a.ts, b.ts) IN (0, 1)"),
+    *(f"datediff({u}, b.ts, a.ts) {o}" for u in ("HOUR", "DAY") for o in _SIGNS),
+    *("date_trunc('HOUR', a.ts + INTERVAL 90 MINUTES) <= b.ts", "abs(a.n - b.n) < INTERVAL 1 HOUR"),
 ]
 _FIRSTS = (
     "2011-12-29 22:00:00",
@@ -38,7 +54,7 @@ _STEPS = (*_SHORT, 3_600_000_000, 5_400_000_000, 8_100_000_000, 11_000_000_000, 
 
 def _is_broken(bound: Difference) -> str:
     """Whether two times lie too far apart, as Spark works it out without a zone."""
-    later, earlier, ticks = bound.minuend, bound.subtrahend, bound.span.ticks
+    later, earlier, ticks = bound.minuend, bound.subtrahend, bound.span.ticks + (bound.op is Op.LE)
     match later.column:
         case "ts":
             return f"unix_micros({later}) - unix_micros({earlier}) >= {ticks}"
@@ -105,6 +121,8 @@ EXACT = [
     *("2 > timestampdiff(MINUTE, b.ts, a.ts)", "abs(timestampdiff(SECOND, a.ts, b.ts)) <= 60"),
     *("timestampdiff(MILLISECOND, a.ts, b.ts) BETWEEN -59999 AND 1000", "abs(timestampdiff(HOUR, b.ts, a.ts)) < 2"),
     *(f"datediff(a.d, b.d) {o}" for o in ("= 0", "< 1", ">= -1", "> 0")),
+    *(f"datediff({u}, b.ts, a.ts) {o}" for u in ("HOUR", "DAY") for o in ("= 1", "< 0", ">= -1")),
+    *("abs(a.ts - b.ts) <= INTERVAL 1 HOUR", "abs(b.ts - a.ts) < INTERVAL 90 SECONDS", "datediff(b.d, a.d) IN (1, 0)"),
 ]
 
 

@@ -21,8 +21,11 @@ CREATE STREAM t (a INT, c INT, ts TIMESTAMP, EVENT TIME ts);"""
         ("s.a, t.a, t.a FROM s, t", "a t_a t_a_2"),
         ("s.a, t.a AS t_a, t.a FROM s, t", "a t_a t_a_2"),
         ("s.a, t.c AS a FROM s, t", "s_a a"),
-        ("s.A, b + 1, b+1, count(*) FROM s GROUP BY s.a, b", "a (b+1) (b+1)_2 count(1)"),
+        ("s.A, b + 1, b+1, count(*) FROM s GROUP BY s.a, b", "A (b+1) (b+1)_2 count(1)"),
         ("*, s.a FROM s", "a b ts s_a"),
+        ("S.`A`, B + 1, cast(B AS INT) FROM s", "A (B+1) B"),
+        ("x.* FROM (SELECT A, b AS C FROM s) AS x", "A C"),
+        ("A AS n, N FROM s", "n s_N"),
         ("count(*), count(1), count(*) AS n FROM s", "count(1) count(1)_2 n"),
     ],
 )
@@ -61,3 +64,11 @@ def test_what_is_given_is_left_as_it_is() -> None:
 def test_an_expression_that_is_named_from_without_needs_no_name(query: str) -> None:
     parsed = parse(f"CREATE STREAM s (k STRING); {query};")
     assert [output.name for output in parsed.queries[0].answer] == ["n"]
+
+
+@pytest.mark.parametrize("name", ["subquery", "subquery_2", "Subquery"])
+def test_a_query_without_a_name_leaves_each_name_to_the_user(name: str) -> None:
+    unnamed = "(SELECT DISTINCT a AS {0} FROM t)"
+    source = f"{unnamed.format('x')} JOIN s AS {name} ON {name}.a = x JOIN {unnamed.format('y')} ON y = x"
+    (query,) = parse(f"{STREAMS} SELECT {name}.b, x, y FROM {source};").queries
+    assert [output.name for output in query.answer] == ["b", "x", "y"]

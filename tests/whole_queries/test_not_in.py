@@ -49,6 +49,54 @@ def of_expressions(draw: random.Random) -> str:
     return f"SELECT a.id, a.v FROM a WHERE {value} IS NOT NULL AND {value} NOT IN ({inner})"
 
 
+def of_pairs(draw: random.Random) -> str:
+    """Pairs and triples, columns or not, tied by a band or by a pair that is never NULL."""
+    values = [_made(draw, _value(draw)) for _ in range(draw.choice((2, 2, 2, 3)))]
+    members = [_made(draw, _member(draw)) for _ in values]
+    where = f"{_near(draw)}{_own(draw)}"
+    if draw.random() < 0.3:
+        values, members, where = ["a.ts", *values[:2]], ["b.ts", *members[:2]], "b.id > 0"
+    source = "a"
+    if draw.random() < 0.3:
+        source, values = (
+            "a JOIN c ON a.id = c.id AND c.ts - a.ts BETWEEN 0 AND 2",
+            [*values[:-1], f"c.{draw.choice('kv')}"],
+        )
+    return f"SELECT a.id, a.k FROM {source} WHERE {_several(values, 'NOT ', members, where)}"
+
+
+def of_values(draw: random.Random) -> str:
+    """IN and NOT IN as values, which are NULL where nobody knows."""
+    one, other = _asked(draw, "b"), _pair_asked(draw)
+    return draw.choice(
+        (
+            f"SELECT a.id, a.k, a.v, {one} AS answer FROM a",
+            f"SELECT a.id, a.k, {other} AS answer FROM a WHERE a.id > 1",
+            f"SELECT a.id, CASE WHEN {one} THEN 1 WHEN NOT {other} THEN 2 ELSE 3 END AS answer FROM a",
+            f"SELECT a.id, a.k, a.v FROM a WHERE ({one}) IS NULL",
+            f"SELECT a.id, a.k, a.v FROM a WHERE coalesce({other}, a.v > 1)",
+        )
+    )
+
+
+def _pair_asked(draw: random.Random) -> str:
+    values, members = [_value(draw), _made(draw, _value(draw))], [_member(draw), _made(draw, _member(draw))]
+    return _several(values, draw.choice(("", "NOT ")), members, f"{_near(draw)}{_own(draw)}")
+
+
+def _several(values: list[str], negated: str, members: list[str], where: str) -> str:
+    """IN of several columns, which DuckDB takes in other words: by what all members together say."""
+    asked = f"({', '.join(values)}) {negated}IN (SELECT {', '.join(members)} FROM b WHERE {where})"
+    equal = " AND ".join(f"{value} = {member}" for value, member in zip(values, members, strict=True))
+    said = f"CASE WHEN bool_or({equal}) THEN TRUE WHEN bool_or(({equal}) IS NULL) THEN NULL ELSE FALSE END"
+    return f"⟦{asked}‖({negated}(SELECT {said} FROM b WHERE {where}))⟧"
+
+
+def _made(draw: random.Random, column: str) -> str:
+    """A column, or an expression of it that is NULL where it is, or is not."""
+    return draw.choice((column, column, f"{column} + 1", f"coalesce({column}, 1)", f"nullif({column}, 2)"))
+
+
 def of_either(draw: random.Random) -> str:
     """IN and NOT IN under OR and NOT, where what is unknown must stay apart from what is false."""
     one, other = (_asked(draw, name) for name in "bc")
@@ -90,7 +138,7 @@ def _own(draw: random.Random) -> str:
     return draw.choice(("", "", " AND b.id > 1", " AND b.k = a.k", " AND b.v IS NOT NULL"))
 
 
-@pytest.mark.parametrize("form", [of_one, of_joins, of_joined_rows, of_expressions, of_either])
+@pytest.mark.parametrize("form", [of_one, of_joins, of_joined_rows, of_expressions, of_pairs, of_values, of_either])
 def test_a_null_among_the_members_or_beside_any_keeps_a_row_out(form: object) -> None:
     assert callable(form)
     bounded, kept, drawn_seeds = 0, 0, list(each(seeds(7000, 12, 1500)))

@@ -61,6 +61,8 @@ class _Reader:
                 return None if kind is None or not _is_known(kind) else CoreTerm("column", _text(kind), column=term)
             case Literal(value=value):
                 return _literal(value)
+            case Cast(value=Literal(value=None), to=DataType() as kind):
+                return CoreTerm("literal", _text(kind)) if _is_known(kind) else None
             case Cast(value=Literal(value=str() as text), to=DataType(kind=Kind.DATE)):
                 return CoreTerm("literal", "DATE", value=text) if _is_day(text) else None
             case Cast(value=inner, to=DataType(kind=wide) as kind) if wide in _WHOLE:

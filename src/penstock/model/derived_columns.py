@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.model.clauses import Source
 from penstock.model.core_terms import core_term
+from penstock.model.days import with_columns, with_days
 from penstock.model.expressions import (
     Call,
     Cast,
@@ -37,7 +38,7 @@ from penstock.model.predicates import PART, Comparison, Difference, Op, Predicat
 from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf, certain
 from penstock.model.stream import Column
 from penstock.model.term_types import common_type, type_of
-from penstock.model.types import DataType
+from penstock.model.types import DataType, Kind
 
 
 def with_derived_columns(sources: tuple[Source, ...], block: Block) -> tuple[tuple[Source, ...], Block]:
@@ -91,6 +92,8 @@ class _ColumnMaker:
         for predicate in predicates:
             if decides and (exact := self._exact(predicate)):
                 found += exact
+            elif decides and isinstance(predicate, Residual) and (exact := self._of_days(predicate)):
+                found += [*exact, *implied_bounds(predicate, self._type)]
             elif isinstance(predicate, Residual):
                 found.append(self._rewritten(predicate) if _absent_is_null(predicate, there) else predicate)
                 found += implied_bounds(predicate, self._type)
@@ -103,6 +106,21 @@ class _ColumnMaker:
         if not isinstance(predicate, Residual) or core_term(predicate.expression.term, self._type) is not None:
             return ()
         return exact_differences(predicate.expression.term, predicate.text or str(predicate), self._type)
+
+    def _of_days(self, residual: Residual) -> tuple[Difference, ...]:
+        """The differences of days that a condition is whose datediff counts those of times; each day is a column."""
+        days: dict[Term, Expression] = {}
+        term = with_days(residual.expression.term, self._type, days)
+        names = {day: ColumnRef(one.columns[0].alias, self._name(one, None)) for day, one in days.items()}
+        of_days = dict.fromkeys(names.values(), DataType.of(Kind.DATE))
+        text = residual.text or str(residual)
+        filled = with_columns(term, names)
+        found = exact_differences(filled, text, lambda ref: of_days.get(ref) or self._type(ref)) if days else ()
+        if not found or not all(map(self._derives, days.values())):
+            return ()
+        for day in days.values():
+            self._column(day, None)
+        return found
 
     def _rewritten(self, residual: Residual) -> Predicate:
         if (key := self._key(residual)) is not None:

@@ -2,13 +2,13 @@
 
 A condition over the times of two streams that is no difference of columns may still say how far they lie apart. Known
 are equalities of two times cut to the same unit (date_trunc, to_date, trunc, CAST AS DATE) or of the windows that they
-are in, comparisons of a cut time
-with another time, and comparisons of a number with timestampdiff, datediff, or a difference of unix_timestamp and its
-kin. Each gives one or two differences, which hold wherever the condition does; they may be looser than it, so it stays
-beside them and is tested as any other.
+are in, comparisons of a cut time with another time, of any two times that are cut and moved (`near_times`) and of
+their difference with a length, and comparisons of a number with timestampdiff, datediff, or a difference of
+unix_timestamp and its kin. Each gives one or two differences, which hold wherever the condition does; they may be
+looser than it, so it stays beside them and is tested as any other.
 
-A count by timestampdiff of two TIMESTAMPs, or by datediff of two DATEs, is a difference itself (`exact_differences`):
-where the core decides which rows match, that stands in its place.
+A count by timestampdiff of two TIMESTAMPs, or by datediff of two DATEs, is a difference itself (`exact_differences`);
+the size of a difference (`abs(a.ts - b.ts)`) is two. Where the core decides which rows match, they stand in its place.
 
 Preconditions: both columns are of one type that is a time. A TIMESTAMP is cut, and counted in days or hours, by the
 clock on the wall of the session, which may jump: so a day is added, and no zone has jumped by more. That holds for a
@@ -20,37 +20,18 @@ longer than a week of timestampdiff.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from penstock.model.expressions import Call, Cast, ColumnRef, Literal, Term
+from penstock.model.near_times import CUTS, DAY, LENGTHS, NearTime, near_time
 from penstock.model.predicates import Difference, Op, Predicate, Residual
-from penstock.model.spans import LONGEST_WRITTEN, Unit, span_of_ticks
+from penstock.model.spans import LONGEST_WRITTEN, Span, Unit, span_of_ticks
 from penstock.model.term_types import ColumnTypes
 from penstock.model.types import DataType, Kind
 from penstock.model.window_columns import window_of
 from penstock.records import record
 
-_DAY = Unit.DAY.value
-_LENGTHS = {
-    "MICROSECOND": 1,
-    "MILLISECOND": Unit.MILLISECOND.value,
-    "SECOND": Unit.SECOND.value,
-    "MINUTE": Unit.MINUTE.value,
-    "HOUR": Unit.HOUR.value,
-    "DAY": _DAY,
-    "WEEK": 7 * _DAY,
-}
-_CUTS = _LENGTHS | {
-    "DD": _DAY,
-    "MONTH": 31 * _DAY,
-    "MM": 31 * _DAY,
-    "MON": 31 * _DAY,
-    "QUARTER": 92 * _DAY,
-    "YEAR": 366 * _DAY,
-    "YYYY": 366 * _DAY,
-    "YY": 366 * _DAY,
-}
 _COUNTS = {
     "unix_timestamp": Unit.SECOND.value,
     "to_unix_timestamp": Unit.SECOND.value,
@@ -84,10 +65,16 @@ def implied_bounds(residual: Residual, column_type: ColumnTypes) -> tuple[Predic
             found = _of_comparison(_OPS[function], left, right, column_type)
         case Call(function="between", arguments=(own, low, high)):
             found = [*_of_comparison(Op.GE, own, low, column_type), *_of_comparison(Op.LE, own, high, column_type)]
+        case Call(function="in", arguments=(own, *others)) if numbers := _whole_numbers(others):
+            low, high = Literal(min(numbers)), Literal(max(numbers))
+            found = [*_of_comparison(Op.GE, own, low, column_type), *_of_comparison(Op.LE, own, high, column_type)]
         case _:
             return ()
-    bounds = [(one, other, ticks) for one, other, ticks in found if abs(ticks) <= LONGEST_WRITTEN]
-    return tuple(Difference(one, other, Op.LT, span_of_ticks(ticks, True), text) for one, other, ticks in bounds)
+    return tuple(
+        Difference(limit.one, limit.other, limit.op, span_of_ticks(limit.ticks, True), text)
+        for limit in found
+        if abs(limit.ticks) <= LONGEST_WRITTEN
+    )
 
 
 def exact_differences(term: Term, text: str, column_type: ColumnTypes) -> tuple[Difference, ...]:
@@ -102,6 +89,8 @@ def exact_differences(term: Term, text: str, column_type: ColumnTypes) -> tuple[
             asked = [(_OPS[function], left, right)]
         case Call(function="between", arguments=(own, low, high)):
             asked = [(Op.GE, own, low), (Op.LE, own, high)]
+        case Call(function="in", arguments=(own, *others)) if _are_in_a_row(numbers := _whole_numbers(others)):
+            asked = [(Op.GE, own, Literal(min(numbers))), (Op.LE, own, Literal(max(numbers)))]
         case _:
             return ()
     found: list[Difference] = []
@@ -116,6 +105,12 @@ def exact_differences(term: Term, text: str, column_type: ColumnTypes) -> tuple[
 def _exact(op: Op, left: Term, right: Term, text: str, column_type: ColumnTypes) -> list[Difference]:
     if isinstance(left, Literal):
         op, left, right = op.mirrored, right, left
+    match left, right:
+        case (
+            Call("abs", (Call("-", (ColumnRef() as later, ColumnRef() as earlier)),)),
+            Literal(value=Span(unit=Unit()) as span),
+        ) if op in (Op.LT, Op.LE) and span.ticks >= 0:
+            return _sizes(later, earlier, (op, span), text, column_type)
     if not isinstance(right, Literal) or type(right.value) is not int:
         return []
     number, is_size = right.value, isinstance(left, Call) and left.function == "abs" and len(left.arguments) == 1
@@ -127,6 +122,18 @@ def _exact(op: Op, left: Term, right: Term, text: str, column_type: ColumnTypes)
     wanted = [(op, number)] if op is not Op.EQ else [(Op.GE, number), (Op.LE, number)]
     wanted += [(op.mirrored, -number)] if is_size else []
     return [_count_difference(counted, *one, text) for one in wanted]
+
+
+def _sizes(
+    later: ColumnRef, earlier: ColumnRef, within: tuple[Op, Span], text: str, column_type: ColumnTypes
+) -> list[Difference]:
+    """A difference of two TIMESTAMPs, whichever is the later one."""
+    kinds = column_type(later), column_type(earlier)
+    if later.alias == earlier.alias or kinds[0] != kinds[1] or kinds[0] != DataType.of(Kind.TIMESTAMP):
+        return []
+    op, span = within
+    both = (op, span), (op.mirrored, Span(-span.amount, span.unit))
+    return [Difference(later, earlier, one, length, text, is_by_calendar=True) for one, length in both]
 
 
 def _is_exact(counted: _Counted, column_type: ColumnTypes) -> bool:
@@ -152,18 +159,24 @@ def _count_difference(counted: _Counted, op: Op, number: int, text: str) -> Diff
     return Difference(counted.later, counted.earlier, op, span, text, is_by_calendar=True)
 
 
-_Limit = tuple[ColumnRef, ColumnRef, int]
-"""One column lies less than so many microseconds above another."""
+@record
+class _Limit:
+    """One column lies less than so many microseconds above another, or at most so many."""
+
+    one: ColumnRef
+    other: ColumnRef
+    ticks: int
+    op: Op = Op.LT
 
 
 def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) -> list[_Limit]:
     if op is Op.EQ and (both := _same_window(left, right)) is not None:
         one, other, length = both
-        return [(one, other, length), (other, one, length)] if one.alias != other.alias else []
+        return [_Limit(one, other, length), _Limit(other, one, length)] if one.alias != other.alias else []
     if op is Op.EQ and (cut := _same_cut(left, right)) is not None:
         one, other, length = cut
         jump = _jump(one, other, column_type, free=Kind.DATE)
-        return [] if jump is None else [(one, other, length + jump), (other, one, length + jump)]
+        return [] if jump is None else [_Limit(one, other, length + jump), _Limit(other, one, length + jump)]
     for own, time, seen in ((left, right, op), (right, left, op.mirrored)):
         if isinstance(time, ColumnRef) and (whole := _cut(own)) is not None:
             return list(_of_cut(*whole, seen, time, column_type))
@@ -176,7 +189,51 @@ def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) ->
         if inside is not None and seen in (Op.LT, Op.LE):
             below = _of_count(inside, seen, number.value, column_type)
             return [*below, *_of_count(inside, seen.mirrored, -number.value, column_type)]
-    return []
+    return list(_of_near_times(op, left, right, column_type))
+
+
+def _of_near_times(op: Op, left: Term, right: Term, column_type: ColumnTypes) -> Iterator[_Limit]:
+    """What two times, or the difference of two and a length, say of the columns that they are worked out of."""
+    for own, length, seen in ((left, right, op), (right, left, op.mirrored)):
+        if isinstance(length, Literal) and isinstance(length.value, Span) and length.value.unit is not None:
+            match own:
+                case Call(function="-", arguments=(later, earlier)):
+                    yield from _apart(seen, later, earlier, length.value.ticks, column_type)
+                case Call("abs", (Call("-", (later, earlier)),)) if seen in (Op.LT, Op.LE):
+                    yield from _apart(seen, later, earlier, length.value.ticks, column_type)
+                    yield from _apart(seen.mirrored, later, earlier, -length.value.ticks, column_type)
+            return
+    yield from _above(op, near_time(left, column_type), near_time(right, column_type), column_type)
+
+
+def _apart(op: Op, later: Term, earlier: Term, ticks: int, column_type: ColumnTypes) -> Iterator[_Limit]:
+    """Two times that lie so far apart by the clock on the wall."""
+    one, other = near_time(later, column_type), near_time(earlier, column_type)
+    if one is not None and other is not None:
+        jump = _jump(one.column, other.column, column_type, free=Kind.DATE)
+        yield from () if jump is None else _above(op, one, other.moved(ticks - jump, ticks + jump), column_type)
+
+
+def _above(op: Op, one: NearTime | None, other: NearTime | None, column_type: ColumnTypes) -> Iterator[_Limit]:
+    """`one op other` as limits of their columns."""
+    if one is None or other is None or _jump(one.column, other.column, column_type, free=Kind.DATE) is None:
+        return
+    if op in (Op.EQ, Op.LE, Op.LT):
+        yield _Limit(one.column, other.column, other.high - one.low, Op.LE)
+    if op in (Op.EQ, Op.GE, Op.GT):
+        yield _Limit(other.column, one.column, one.high - other.low, Op.LE)
+
+
+def _are_in_a_row(numbers: list[int]) -> bool:
+    """Whether whole numbers leave none out between them."""
+    return bool(numbers) and len(set(numbers)) == max(numbers) - min(numbers) + 1
+
+
+def _whole_numbers(terms: Iterable[Term]) -> list[int]:
+    """The values of some literals; none if one is no whole number."""
+    found = [term.value if isinstance(term, Literal) else None for term in terms]
+    numbers = [value for value in found if type(value) is int]
+    return numbers if len(numbers) == len(found) else []
 
 
 def _of_cut(ref: ColumnRef, length: int, op: Op, time: ColumnRef, column_type: ColumnTypes) -> Iterator[_Limit]:
@@ -188,9 +245,9 @@ def _of_cut(ref: ColumnRef, length: int, op: Op, time: ColumnRef, column_type: C
     if jump is None:
         return
     if op in (Op.EQ, Op.LE, Op.LT):
-        yield ref, time, length + jump
+        yield _Limit(ref, time, length + jump)
     if op in (Op.GE, Op.GT):
-        yield time, ref, _DAY
+        yield _Limit(time, ref, DAY)
 
 
 def _of_count(counted: _Counted, op: Op, number: int, column_type: ColumnTypes) -> Iterator[_Limit]:
@@ -200,9 +257,9 @@ def _of_count(counted: _Counted, op: Op, number: int, column_type: ColumnTypes) 
     if jump is None:
         return
     if op in (Op.EQ, Op.LE, Op.LT):
-        yield counted.later, counted.earlier, (number + (op is not Op.LT)) * counted.unit + jump
+        yield _Limit(counted.later, counted.earlier, (number + (op is not Op.LT)) * counted.unit + jump)
     if op in (Op.EQ, Op.GE, Op.GT):
-        yield counted.earlier, counted.later, -(number - (op is not Op.GT)) * counted.unit + jump
+        yield _Limit(counted.earlier, counted.later, -(number - (op is not Op.GT)) * counted.unit + jump)
 
 
 def _jump(one: ColumnRef, other: ColumnRef, column_type: ColumnTypes, *, free: Kind) -> int | None:
@@ -210,7 +267,7 @@ def _jump(one: ColumnRef, other: ColumnRef, column_type: ColumnTypes, *, free: K
     kinds = column_type(one), column_type(other)
     if one.alias == other.alias or kinds[0] is None or kinds[0] != kinds[1] or not kinds[0].is_instant:
         return None
-    return 0 if kinds[0].kind is free else _DAY
+    return 0 if kinds[0].kind is free else DAY
 
 
 def _same_cut(left: Term, right: Term) -> tuple[ColumnRef, ColumnRef, int] | None:
@@ -246,15 +303,15 @@ def _cut(term: Term) -> tuple[ColumnRef, int] | None:
     """A time cut to a unit, and its length."""
     match term:
         case Call(function="date_trunc", arguments=(ColumnRef() as ref, Literal(value=str() as unit))):
-            length = _CUTS.get(unit.upper())
+            length = CUTS.get(unit.upper())
             return None if length is None else (ref, length)
         case Call(function="trunc", arguments=(ColumnRef() as ref, Literal(value=str() as unit))):
-            length = _CUTS.get(unit.upper())
+            length = CUTS.get(unit.upper())
             return None if length is None else (ref, length)
         case Call(function="to_date", arguments=(ColumnRef() as ref,)):
-            return ref, _DAY
+            return ref, DAY
         case Cast(value=ColumnRef() as ref, to=DataType(kind=Kind.DATE)):
-            return ref, _DAY
+            return ref, DAY
         case _:
             return None
 
@@ -262,13 +319,19 @@ def _cut(term: Term) -> tuple[ColumnRef, int] | None:
 def _counted(term: Term) -> _Counted | None:
     match term:
         case Call("timestampdiff", (ColumnRef() as later, ColumnRef() as earlier, Literal(value=str() as unit))):
-            length = _LENGTHS.get(unit.upper().removesuffix("S"))
+            length = LENGTHS.get(unit.upper().removesuffix("S"))
             return None if length is None else _Counted(later, earlier, length, by_wall_clock=True)
+        case Call("datediff" | "date_diff", (first, second, Literal(value=str() as unit))):
+            # As timestampdiff, which sqlglot reads as one of days.
+            length, days = LENGTHS.get(unit.upper().removesuffix("S")), [_day_of(side) for side in (first, second)]
+            if length is None or days[0] is None or days[1] is None or not all(map(_is_whole, (first, second))):
+                return None
+            return _Counted(days[0], days[1], length, by_wall_clock=True)
         case Call(function="datediff" | "date_diff", arguments=(first, second)):
             days = [_day_of(side) for side in (first, second)]
             if days[0] is None or days[1] is None:
                 return None
-            return _Counted(days[0], days[1], _DAY, by_wall_clock=True, of_days=True)
+            return _Counted(days[0], days[1], DAY, by_wall_clock=True, of_days=True)
         case Call(
             function="-",
             arguments=(
@@ -277,8 +340,21 @@ def _counted(term: Term) -> _Counted | None:
             ),
         ) if first == second and first in _COUNTS:
             return _Counted(later, earlier, _COUNTS[first], by_wall_clock=False)
+        case Call("-", (Cast(value=ColumnRef() as later, to=one), Cast(value=ColumnRef() as earlier, to=two))):
+            # Of a TIMESTAMP, as of nothing else that is a time, Spark makes its whole seconds.
+            seconds = one == two == DataType.of(Kind.BIGINT)
+            return _Counted(later, earlier, Unit.SECOND.value, by_wall_clock=False) if seconds else None
         case _:
             return None
+
+
+def _is_whole(term: Term) -> bool:
+    """Whether a time is given as it is, and not its day."""
+    match term:
+        case ColumnRef() | Call(function="ts_or_ds_to_date", arguments=(ColumnRef(),)):
+            return True
+        case _:
+            return False
 
 
 def _day_of(term: Term) -> ColumnRef | None:

@@ -2,7 +2,8 @@
 
 An alias of a block below has the block's name before it (`top.bids`). The cases that a query is cut into
 (`sql/asked_values.py`) are blocks that no user wrote: an alias in one of them is named as in the query that it is a
-case of, so that several pieces of state may have one name; and the stream that unites them is not named at all.
+case of, so that several pieces of state may have one name; and the stream that unites them is not named, but where it
+meets others (`sql/asked_in_joins.py`), so that it is stored.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class ShownNames:
     before: Mapping[str, str]
     """By block, what stands before an alias."""
     unnamed: frozenset[tuple[str, str]]
-    """By block, the aliases of streams that unite cases."""
+    """By block, the aliases of streams that unite cases and are not stored."""
     cases: Mapping[str, str]
     """By block that is a case, which one it is, and of what."""
 
@@ -48,9 +49,11 @@ def shown_names(query: Query) -> ShownNames:
     named = [(one.stream.name, one.below) for one in below if isinstance(one.below, Query)]
     for name, block in reversed([*named, (query.name, query)]):
         own = before.setdefault(name, f"{name}.")
+        is_alone = len(block.all_sources) == 1
         for source in block.all_sources:
             for number, case in enumerate(united.get(source.stream.name, ()), start=1):
-                unnamed.add((name, source.alias))
+                if is_alone:
+                    unnamed.add((name, source.alias))
                 before[case.stream.name] = own
-                cases[case.stream.name] = f"case {number} of {name}"
+                cases[case.stream.name] = f"case {number} of {name if is_alone else source.alias}"
     return ShownNames(before, frozenset(unnamed), cases)

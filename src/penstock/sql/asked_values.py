@@ -9,7 +9,7 @@ value that the query around names, it is a column of the block: TRUE in one case
                                   UNION ALL SELECT o.id, FALSE FROM o WHERE NOT EXISTS (a)) AS x
 
 Theorem: this is the same bag. A row is in exactly one case in which WHERE holds, and EXISTS is never unknown. IN is,
-where NULL is compared: over streams that is refused as NOT IN is, over tables it is a case of its own.
+where NULL is compared: that is a case of its own, in which no member is equal and one is not known to differ.
 
 What is kept for a question is kept once for each case that asks it; a block that it asks is one for all cases. Not in
 the language: hints beside it, questions in the ON of a join, and more than a dozen cases.
@@ -53,10 +53,10 @@ from penstock.sql.asked_conditions import (
 from penstock.sql.block_streams import declared_stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition, bind_decided
 from penstock.sql.environment import Environment
-from penstock.sql.from_clause import FromBinder
 from penstock.sql.from_parts import Part, appending
 from penstock.sql.joined_columns import JoinedColumns, named_in, named_of, with_columns
 from penstock.sql.late_tables import LateTables
+from penstock.sql.members import AskedOfNull
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.table_queries import reads_only_tables
 from penstock.sql.table_values import scalars_of
@@ -65,8 +65,11 @@ from penstock.sql.unions import common_event_time
 from penstock.sql.words import tokens_of
 
 if TYPE_CHECKING:
+    from penstock.sql.from_clause import FromBinder
     from penstock.sql.selects import QueryBinder
 
+ASKED = "asked"
+"""How the names begin of what unites cases, and of these."""
 _MOST_CASES = 12
 _AROUND_GROUPS = (
     "ask it around the groups: SELECT g.k FROM (SELECT k, count(*) AS n FROM … GROUP BY …) AS g WHERE g.n IN (SELECT …)"
@@ -93,7 +96,9 @@ class _Value:
         is_in = self.written.members
         if answer is not None:
             negated = self.written.negated is answer
-            yield replace(self.written, negated=negated, takes_unknown=is_in and negated, is_value=True)
+            yield replace(
+                self.written, negated=negated, takes_unknown=is_in and negated, is_value=not self.may_be_unknown
+            )
         else:
             yield replace(self.written, negated=True, takes_unknown=False)
             yield replace(self.written, negated=False, takes_unknown=True)
@@ -124,10 +129,12 @@ class AskedValues:
         self._formula: Formula = True
         self._places: list[Code] = []
         self._cases_of_rows: list[tuple[Query, Stream]] = []
+        self._unknown: set[int] = set()
+        """What is asked by IN, and may compare NULL: by the identity of the queries."""
 
     def joined(self, part: Part) -> Part | None:
         """The part that the block is; None, and mistakes, if it cannot be."""
-        found = self._joined(part)
+        found = self._with_unknown(part)
         if found is None:
             self.binder.missing |= {fold(alias) for alias in part.tables}
             # What is wrong with them is told.
@@ -135,7 +142,19 @@ class AskedValues:
             self.columns = {id(node): nothing for value in self._read_values() for node in value.nodes}
         return found
 
+    def _with_unknown(self, part: Part) -> Part | None:
+        """The same, with a case of its own of each IN as a value that turns out to compare NULL."""
+        known, sources = len(self.source.mistakes), dict(self.binder.sources.by_alias)
+        while True:
+            try:
+                return self._joined(part)
+            except AskedOfNull as asked:
+                self._unknown.add(id(asked.query))
+                self.source.forget(known)
+                self.binder.sources.by_alias = dict(sources)
+
     def _joined(self, part: Part) -> Part | None:
+        self._plain, self._places, self.above = [], [], []
         self._read_where()
         values = list(self._read_values())
         cases = list(islice(self._cases(values), _MOST_CASES + 1))
@@ -165,7 +184,7 @@ class AskedValues:
         for alias, table in part.tables.items():
             columns.add(alias, table.columns)
         columns.add("", part.merged)
-        alias = self.binder.sources.free_alias("asked")
+        alias = self.binder.sources.free_alias(ASKED)
         name = self.queries.free_name(alias)
         members: list[tuple[Query, Stream]] = []
         before = dict(self.binder.sources.by_alias)
@@ -253,7 +272,9 @@ class AskedValues:
             found.setdefault(words_of(tokens_of(node, ())), []).append((node, written))
         for number, pairs in enumerate(found.values(), start=1):
             written = pairs[0][1]
-            unknown = written.members and reads_only_tables(written.query, self.environment)
+            unknown = written.members and (
+                id(written.query) in self._unknown or reads_only_tables(written.query, self.environment)
+            )
             yield _Value(f"answer_{number}", tuple(node for node, _ in pairs), written, unknown)
 
     def _cases(self, values: list[_Value]) -> Iterator[tuple[Case, Answers]]:

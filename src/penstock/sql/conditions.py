@@ -150,7 +150,7 @@ def _bind_conjunct(
     node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, bound: Conjuncts, *, may_exist: bool, reads_not: bool
 ) -> None:
     at = stretch_of(tokens)
-    exists = existence_of(node, tokens, at)
+    exists = None if _is_answered(node, scope) else existence_of(node, tokens, at)
     if exists is not None:
         if may_exist:
             bound.existences.append(exists)
@@ -180,6 +180,13 @@ def _bind_conjunct(
         scope.report("this condition names no column", at, "a condition is about the columns of a stream")
     else:
         bound.predicates.append((_residual(node, tokens, expression, text, scope), at))
+
+
+def _is_answered(node: exp.Expr, scope: Scope) -> bool:
+    """Whether what a condition asks is a column here."""
+    while isinstance(node, exp.Not) and id(node) not in scope.asked:
+        node = unwrapped(node.this)
+    return id(node) in scope.asked
 
 
 def _residual(node: exp.Expr, tokens: tuple[Token, ...], expression: Expression, text: str, scope: Scope) -> Residual:
@@ -246,6 +253,8 @@ def _is_always_true(node: exp.Expr) -> bool:
 
 
 def _understood(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
+    if _is_answered(node, scope):
+        return _flag(node, text, scope)
     match node:
         case exp.Between():
             low = _compared(node.this, Op.GE, node.args["low"], text, scope)
@@ -338,7 +347,7 @@ def _one_of(node: exp.In, text: str, scope: Scope) -> list[Predicate] | None:
 def _flag(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
     """A BOOLEAN column standing alone."""
     truth = True
-    while isinstance(node, exp.Not):
+    while isinstance(node, exp.Not) and id(node) not in scope.asked:
         node, truth = unwrapped(node.this), not truth
     ref = bind_column(node, scope)
     kind = scope.type_of(ref) if ref is not None else None

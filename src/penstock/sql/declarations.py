@@ -88,10 +88,15 @@ class DeclarationGrammar(StorageGrammar):
             return replace(self._create_stream(index, "table"), is_table=True)
         if self.words("OR", "REPLACE"):
             self.stop("each name is declared once", self.stretch_from(index), hint="leave OR REPLACE out")
+        if self.looking_at("FUNCTION") or self.looking_at("TEMPORARY", "FUNCTION"):
+            self.refuse("CREATE FUNCTION", "write what it does, or name a function of the session: --function NAME")
         self.expected("STREAM, TABLE, VIEW or SINK")
 
     def _create_stream(self, index: int, kind: str = "stream") -> CreateStream:
         name = self._declared_name(kind)
+        if self.looking_at("AS"):
+            hint = "a query has a name by CREATE VIEW v AS SELECT …; it is written by INSERT INTO sink SELECT …"
+            self.refuse(f"CREATE {kind.upper()} … AS SELECT", hint)
         self.expect_symbol(TokenType.L_PAREN, f"( and the {kind}'s columns")
         elements = self._elements()
         storage = self.storage() if self.words("USING") else None

@@ -19,6 +19,7 @@ from penstock.model.names import nearest
 from penstock.sql.cursor import Stop
 from penstock.sql.lexical import Unreadable, quotes_of
 from penstock.sql.queries import CLAUSE_WORDS, QueryGrammar
+from penstock.sql.refused_words import OTHER_STATEMENTS
 from penstock.sql.source import SourceText
 from penstock.sql.terms import NAME_META
 from penstock.sql.tree import BrokenDeclaration, Constraint, Insert, Name, Statement, Stretch
@@ -26,16 +27,6 @@ from penstock.sql.tree import BrokenDeclaration, Constraint, Insert, Name, State
 T = TypeVar("T")
 
 _STATEMENTS = ("CREATE", "INSERT", "SELECT", "WITH")
-
-_OTHER_STATEMENTS = {
-    "SET": "settings are given to the command: penstock run FILE.sql --conf key=value",
-    "EXPLAIN": "penstock explain FILE.sql shows the plan",
-    "MERGE": "a sink with a key takes updates: CREATE SINK s (PRIMARY KEY (id)) USING delta …; INSERT INTO s SELECT …",
-    "UPDATE": "a stream is read, not written",
-    "DELETE": "a stream is read, not written",
-    "FROM": "a query begins with SELECT or WITH",
-}
-"""Statements of Spark's that the language has not, and what there is instead."""
 
 _DEEPEST = 200
 """Parentheses within parentheses; deeper ones would exhaust Python's stack before they meant anything."""
@@ -55,7 +46,7 @@ class PenstockParser(QueryGrammar):
             made = query if isinstance(query, Insert) else Insert(None, query, query.at)
         else:
             self.refuse_clause()
-            for word, hint in _OTHER_STATEMENTS.items():
+            for word, hint in OTHER_STATEMENTS.items():
                 if self.looking_at(word):
                     self.refuse(word, hint)
             close = nearest(self._curr.text, _STATEMENTS)

@@ -18,6 +18,7 @@ from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.sql.aggregate_calls import SPARK_AGGREGATES
 from penstock.sql.declared_fields import wrong_field
+from penstock.sql.refused_words import GENERATORS
 from penstock.sql.scope import Resolved, Scope, Visible
 from penstock.sql.spark_functions import SPARK_FUNCTIONS
 from penstock.sql.terms import NAME_META, TERM_META, term_of
@@ -49,6 +50,7 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Distinct, "DISTINCT", "it stands after SELECT, and in aggregates: count(DISTINCT x)"),
 )
 
+_SYMMETRIC = "Spark has none: write x BETWEEN least(a, b) AND greatest(a, b)"
 _ASKED_ELSEWHERE = (
     "it stands in WHERE and among the items of SELECT, of a query that is none of EXISTS or IN itself; "
     "elsewhere name it in a query in FROM: (SELECT *, EXISTS (SELECT …) AS met FROM s) AS x, and ask x.met"
@@ -275,6 +277,13 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return f"{type(part).__name__.upper()} (SELECT …)", (
             "Spark has none: for x = ANY (SELECT y …) write x IN (SELECT y …), else EXISTS (SELECT 1 … WHERE x > y)"
         )
+    if isinstance(part, exp.Between) and part.args.get("symmetric"):
+        return "BETWEEN SYMMETRIC", _SYMMETRIC
+    written = str(part.meta.get(NAME_META) or part.name).lower() if isinstance(part, exp.Func) else ""
+    if written in GENERATORS:
+        return f"{written}(…)", GENERATORS[written]
+    if written == "identifier":
+        return "IDENTIFIER(…)", "write the name"
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):

@@ -23,7 +23,7 @@ from penstock.sql.conditions import Conjuncts
 from penstock.sql.elements import with_elements
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_joins import JoinBinder
-from penstock.sql.from_parts import Part, Position, Sources, alias_of, items_of
+from penstock.sql.from_parts import AskedOfJoins, Part, Position, Sources, alias_of, items_of
 from penstock.sql.inlining import CannotInline, Inliner, Wanted
 from penstock.sql.joined_columns import JoinedColumns
 from penstock.sql.scope import NamedColumns, Visible
@@ -43,10 +43,6 @@ from penstock.sql.tree import (
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
-
-
-class AskedOfJoins(Exception):
-    """What WHERE asks of a table is about the answer of the joins, so these must be a block (`late_tables`)."""
 
 
 class FromBinder:

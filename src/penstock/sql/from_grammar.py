@@ -6,6 +6,7 @@ What joins what is only read here; sql/from_clause says what it means.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot.tokenizer_core import TokenType
@@ -14,6 +15,7 @@ from penstock.model.clauses import RangeWindow, RowsWindow
 from penstock.model.names import fold
 from penstock.sql.cursor import Stop
 from penstock.sql.hint_grammar import HintGrammar
+from penstock.sql.refused_words import GENERATORS, REFUSED_CLAUSES, function_in_from
 from penstock.sql.tree import (
     ELEMENT_FUNCTIONS,
     Code,
@@ -31,36 +33,10 @@ from penstock.sql.tree import (
     WrittenJoin,
 )
 
+QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+"""How a query may begin."""
 UNNAMED = "subquery"
 """What a query in FROM goes by that has no alias."""
-
-_FIRST_ROWS = (
-    "SELECT * FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY window(ts, '5 minutes') ORDER BY …) AS rn FROM …) "
-    "WHERE rn <= 10 has the first of each window"
-)
-_UNSORTED = f"a stream has no end, so its results cannot be sorted: leave it out, or {_FIRST_ROWS}"
-_UNENDING = f"a stream has no end: leave it out, or {_FIRST_ROWS}"
-_REFUSED_CLAUSES = (
-    (("HAVING",), "it stands once, after GROUP BY"),
-    (("ORDER", "BY"), _UNSORTED),
-    (("SORT", "BY"), _UNSORTED),
-    (("CLUSTER", "BY"), "Penstock places rows in cells itself"),
-    (("DISTRIBUTE", "BY"), "Penstock places rows in cells itself"),
-    (("LIMIT",), _UNENDING),
-    (("OFFSET",), _UNENDING),
-    (("FETCH",), _UNENDING),
-    (("QUALIFY",), "it stands once, after GROUP BY and HAVING: QUALIFY ROW_NUMBER() OVER (…) = 1"),
-    (("WINDOW",), "WINDOW w AS (…) stands after WHERE; a stream's window is written stream [RANGE d] or [ROWS n]"),
-    (("LATERAL",), "it stands in FROM: LATERAL VIEW explode(x) t AS y"),
-    (("PIVOT",), "write a column for each value: count(*) FILTER (WHERE status = 'new') AS new"),
-    (("UNPIVOT",), "write LATERAL VIEW inline(array(struct('a', a), struct('b', b))) t AS name, value"),
-    (("WATERMARK",), "it is declared: CREATE STREAM s (…, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE)"),
-    (
-        ("WITH", "WATERMARK"),
-        "it is declared of the stream: CREATE STREAM s (…, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE)",
-    ),
-    (("TABLESAMPLE",), "say which rows: WHERE id % 10 = 0"),
-)
 
 _JOINS_FIRST = "as in Spark, joins stand before LATERAL VIEW: FROM a JOIN b ON … LATERAL VIEW explode(a.xs) t AS x"
 _JOINS = (
@@ -87,7 +63,9 @@ class FromGrammar(HintGrammar):
 
     def refuse_clause(self) -> None:
         """Stops at a clause of SQL that is not in the language."""
-        for words, hint in _REFUSED_CLAUSES:
+        if not self.at_end and self._curr.text == "|>":
+            self.refuse("the pipe |>", "write the query from inside out: SELECT … FROM (SELECT … FROM …) AS x WHERE …")
+        for words, hint in REFUSED_CLAUSES:
             index = self._index
             if self.words(*words):
                 self.refuse(" ".join(words), hint, self.stretch_from(index))
@@ -96,7 +74,7 @@ class FromGrammar(HintGrammar):
         """Whether an alias without AS stands next, and not the next clause."""
         if self.at_end or not self.is_name(self._curr):
             return False
-        ahead = (("WHERE",), ("GROUP", "BY"), ("FROM",), *(words for words, _ in _REFUSED_CLAUSES))
+        ahead = (("WHERE",), ("GROUP", "BY"), ("FROM",), *(words for words, _ in REFUSED_CLAUSES))
         return not any(self.looking_at(*words) for words in ahead)
 
     def from_parts(self) -> FromPart:
@@ -127,9 +105,8 @@ class FromGrammar(HintGrammar):
             self.refuse("LATERAL (SELECT …)", hint)
         function = self.name(f"a function: {', '.join(ELEMENT_FUNCTIONS)}")
         if function.text.lower() not in ELEMENT_FUNCTIONS:
-            self.refuse(
-                f"LATERAL VIEW {function.text}", f"the functions are: {', '.join(ELEMENT_FUNCTIONS)}", function.at
-            )
+            others = f"the functions are: {', '.join(ELEMENT_FUNCTIONS)}"
+            self.refuse(f"LATERAL VIEW {function.text}", GENERATORS.get(function.text.lower(), others), function.at)
         argument = self.elements_argument()
         alias, columns = None, tuple[Name, ...]()
         if is_view:
@@ -144,7 +121,7 @@ class FromGrammar(HintGrammar):
         return FromElements(rows, name, argument, is_outer, alias, columns, self.stretch_from(index))
 
     def _joined(self) -> FromPart:
-        part = self._from_item()
+        part = self.from_item()
         while True:
             index = self._index
             natural = self.words("NATURAL")
@@ -158,7 +135,7 @@ class FromGrammar(HintGrammar):
             if self.words("LATERAL"):
                 part = self._of_join(self._elements_of(part, index, is_outer=kind is WrittenJoin.LEFT), kind, natural)
                 continue
-            right = self._from_item()
+            right = self.from_item()
             condition, using = None, tuple[Name, ...]()
             if self.looking_at("USING") and not crossed and not natural:
                 self.words("USING")
@@ -188,7 +165,8 @@ class FromGrammar(HintGrammar):
             self.expected("OUTER JOIN or JOIN")
         return found
 
-    def _from_item(self) -> FromPart:
+    def from_item(self) -> FromPart:
+        """A stream, a query, or what stands in parentheses."""
         if self.ahead(TokenType.L_PAREN):
             return self._from_parentheses()
         index = self._index
@@ -207,8 +185,7 @@ class FromGrammar(HintGrammar):
         if self.symbol(TokenType.DOT):
             self.stop("a stream's name has one part", self.stretch_from(index), hint="name it as CREATE STREAM does")
         if self.ahead(TokenType.L_PAREN):
-            hint = "join streams by their names; windows of time are groups: GROUP BY window(ts, '5 minutes')"
-            self.refuse("a table function in FROM", hint)
+            self.refuse(*function_in_from(stream.text), stream.at)
         window = self._stream_window()
         alias, columns = self._alias(window)
         if columns:
@@ -265,15 +242,23 @@ class FromGrammar(HintGrammar):
             self.stop("a window stands before the alias", hint="write stream [RANGE d] AS alias")
         return alias, columns
 
+    def begins_query(self, index: int) -> bool:
+        """Whether a query begins with a token; one in backticks is a name."""
+        token = self._tokens[index] if index < self._tokens_size else None
+        return token is not None and token.token_type is not TokenType.IDENTIFIER and token.text.upper() in QUERY_WORDS
+
     def _from_parentheses(self) -> FromPart:
         """A query, or a part of FROM."""
         index = self._index
         first = self._tokens[index + 1].text.upper() if index + 1 < self._tokens_size else ""
-        if first not in ("SELECT", "WITH", "VALUES"):
+        if not self.begins_query(index + 1):
             try:
                 part = self.in_parentheses(self.from_parts)
                 if not self.name_ahead() and not self.looking_at("AS"):
                     return part
+                if isinstance(part, FromItem):
+                    alias, _ = self._alias(part.window)
+                    return replace(part, alias=alias, at=self.stretch_from(index))
                 self.stop("joins in parentheses have no name of their own", hint="name the streams in them")
             except Stop:
                 # Two parentheses may open a query, as in ((SELECT …) UNION ALL (SELECT …)).
@@ -304,26 +289,45 @@ class FromGrammar(HintGrammar):
         return window
 
 
-def with_names_for_queries(part: FromPart, taken: set[str] | None = None) -> FromPart:
-    """FROM with a name for each query in it that has none, but the first: as in Spark there may be several."""
-    taken = set() if taken is None else taken
+def with_names_for_queries(part: FromPart) -> FromPart:
+    """FROM with a name for each query in it that has none: as in Spark there may be several.
+
+    The first needs none where nothing else goes by what such a query is called.
+    """
+    return _with_names(part, {fold(name) for name in _names(part)})
+
+
+def _names(part: FromPart) -> Iterator[str]:
+    """What the parts of FROM go by that have a name."""
     match part:
         case FromJoin(left=left, right=right):
-            left = with_names_for_queries(left, taken)
-            return replace(part, left=left, right=with_names_for_queries(right, taken))
+            yield from _names(left)
+            yield from _names(right)
         case FromElements(rows=rows):
-            return replace(part, rows=with_names_for_queries(rows, taken))
-        case FromQuery(alias=None) if UNNAMED in taken:
+            yield from _names(rows)
+        case FromQuery(alias=alias):
+            yield from () if alias is None else (alias.text,)
+        case FromItem(stream=stream, alias=alias):
+            yield (alias or stream).text
+
+
+def _with_names(part: FromPart, taken: set[str]) -> FromPart:
+    match part:
+        case FromJoin(left=left, right=right):
+            left = _with_names(left, taken)
+            return replace(part, left=left, right=_with_names(right, taken))
+        case FromElements(rows=rows):
+            return replace(part, rows=_with_names(rows, taken))
+        case FromQuery(alias=None) if UNNAMED not in taken:
+            taken.add(UNNAMED)
+            return part
+        case FromQuery(alias=None):
             number = 2
             while f"{UNNAMED}_{number}" in taken:
                 number += 1
             taken.add(f"{UNNAMED}_{number}")
             return replace(part, alias=Name(f"{UNNAMED}_{number}", part.at))
-        case FromQuery(alias=alias):
-            taken.add(UNNAMED if alias is None else fold(alias.text))
-            return part
-        case FromItem(stream=stream, alias=alias):
-            taken.add(fold((alias or stream).text))
+        case _:
             return part
 
 

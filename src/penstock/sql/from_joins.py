@@ -6,6 +6,7 @@ is to be written as a query. A side that is a table is joined by Spark (`tables`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from penstock.model.query import Query
 from penstock.model.relation import Existence, Join, JoinKind, Leaf
 from penstock.model.schemes import Cooccurs, Follows, Scheme
 from penstock.model.spans import Span
+from penstock.sql.asked_in_joins import JoinQuestions, asks_in_on
 from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment
 from penstock.sql.from_parts import Part, Position, alias_of, items_of
@@ -80,10 +82,19 @@ class JoinBinder:
             return left or right
         self._refuse_twins(left, right, written)
         left = self._with_columns_of_its_own(left, right, written)
+        questions = JoinQuestions(self, written, environment, position)
+        condition = written.on
+        if asks_in_on(written):
+            answered = questions.asked(left, right)
+            if answered is None:
+                self.binder.missing |= {fold(alias) for alias in (*left.tables, *right.tables)}
+                condition = None
+            else:
+                left, right, condition = answered
         # A row of ON is a row of each side.
         both = Part(Join(JoinKind.INNER, left.tree, right.tree, ()), {**left.tables, **right.tables})
-        scope = self.scope_of(left, right, written.kind, scalars_of(self.binder, both, environment))
-        on = list(self.binder.predicates(bind_condition(written.on, scope)))
+        scope = self.scope_of(left, right, written.kind, scalars_of(self.binder, both, environment), questions.columns)
+        on = list(self.binder.predicates(bind_condition(condition, scope)))
         merged = {fold(column.name): column for column in (*left.merged, *right.merged)}
         for name, mine, theirs in self.shared(left, right, written):
             on += equalities(mine, theirs)
@@ -130,7 +141,14 @@ class JoinBinder:
                 at = item.alias.at if item.alias is not None else item.at
                 self.binder.report(f"{alias} stands twice in the query", at, "give each its own alias: stream AS a")
 
-    def scope_of(self, left: Part, right: Part, kind: WrittenJoin, scalars: Scalars | None = None) -> Scope:
+    def scope_of(
+        self,
+        left: Part,
+        right: Part,
+        kind: WrittenJoin,
+        scalars: Scalars | None = None,
+        asked: Mapping[int, Visible] | None = None,
+    ) -> Scope:
         """What ON sees."""
         seen = {**left.tables, **right.tables}
         known = set(map(fold, seen))
@@ -142,7 +160,7 @@ class JoinBinder:
         for table in self.binder.late_tables:
             hidden[fold(table.alias)] = _JOINED_LATER if kind is WrittenJoin.INNER else _JOINED_IN_A_QUERY
         merged, missing = (*left.merged, *right.merged), frozenset(self.binder.missing)
-        return Scope(self.source, seen, merged=merged, hidden=hidden, missing=missing, scalars=scalars)
+        return Scope(self.source, seen, merged=merged, hidden=hidden, missing=missing, scalars=scalars, asked=asked)
 
     def _filtered(
         self, left: Part, right: Part, on: tuple[Predicate, ...], written: FromJoin, position: Position

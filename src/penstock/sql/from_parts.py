@@ -22,6 +22,10 @@ from penstock.sql.source import SourceText
 from penstock.sql.tree import FromElements, FromItem, FromJoin, FromPart, FromQuery, Stretch, WrittenJoin
 
 
+class AskedOfJoins(Exception):
+    """What WHERE asks of a table is about the answer of the joins, so these must be a block (`late_tables`)."""
+
+
 @record
 class Position:
     """Where in FROM something stands."""

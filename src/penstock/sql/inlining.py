@@ -34,6 +34,7 @@ from penstock.model.relation import Existence, Join, JoinKind, Leaf, certain
 from penstock.model.term_types import type_of
 from penstock.model.window_columns import window_end, window_of
 from penstock.sql.asked_conditions import asks_values
+from penstock.sql.asked_in_joins import asks_in_joins
 from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_parts import Part, Position, Sources, items_of
@@ -65,7 +66,9 @@ class Inliner:
         """The part that it is; None, and mistakes, if it is wrong. Raises CannotInline where it must be a block."""
         alias, inside = wanted
         environment, select = plain_select(named)
-        if select is None or named.is_declared or isinstance(item.window, RowsWindow) or asks_values(select):
+        if select is None or named.is_declared or isinstance(item.window, RowsWindow):
+            raise CannotInline
+        if asks_values(select) or asks_in_joins(select.source):
             raise CannotInline
         if not position.is_alone and any(inner.window for inner in items_of(select.source)):
             raise CannotInline

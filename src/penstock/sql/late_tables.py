@@ -30,7 +30,6 @@ from penstock.model.relation import Block, Leaf, certain, leaves
 from penstock.model.table import as_read
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.environment import Environment
-from penstock.sql.from_clause import FromBinder
 from penstock.sql.from_parts import Part
 from penstock.sql.joined_columns import JoinedColumns, named_in, named_of, with_columns
 from penstock.sql.scope import NamedColumns, Scope
@@ -39,6 +38,7 @@ from penstock.sql.tables import TableBinder
 from penstock.sql.tree import Select, Stretch
 
 if TYPE_CHECKING:
+    from penstock.sql.from_clause import FromBinder
     from penstock.sql.selects import QueryBinder
 
 

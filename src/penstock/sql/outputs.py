@@ -223,7 +223,9 @@ class OutputBinder:
         if isinstance(value, TimeWindow) and not self._is_grouped:
             value = self._of_each_row(item.code, value)
         # Spark's own name of what names an item before it tells of that.
-        own = None if rows or named else self._own_name(item, item.code)
+        whole = unwrapped(item.code.node)
+        is_name = isinstance(whole, exp.Column) and len(whole.parts) == 1
+        own = self._own_name(item, item.code) if not (rows or named) else whole.name if is_name else None
         name = item.alias.text if item.alias is not None else own
         if name is None and item.is_named_by_place:
             name = f"column of {item.at.start}"
@@ -252,14 +254,13 @@ class OutputBinder:
         """The name that Spark gives to an item without one."""
         node = unwrapped(code.node)
         if isinstance(node, exp.Dot) and (window := self.windows.whole(node.this)) is not None:
-            return f"{function_of(window)}.{node.expression.name.lower()}"
+            return f"{function_of(window)}.{node.expression.name}"
         if (named := self.windows.named(node)) is not None:
-            return named.name
+            return node.parts[-1].name if isinstance(node, exp.Column) else named.name
         if (window := self.windows.whole(node)) is not None:
             return function_of(window)
         if isinstance(node, exp.Column) and bind_column(node, self.scope) is not None:
-            found = self.scope.resolve(node)
-            return None if found is None else found.column.name
+            return node.parts[-1].name
         calls = item.over.calls if item.over is not None else ()
         aggregates = {call.at.start: call for call in calls if isinstance(call, AggregateCall)}
         read = partial(read_expression, self.scope.source)

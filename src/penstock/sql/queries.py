@@ -16,6 +16,7 @@ from penstock.model.names import fold
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
 from penstock.sql.from_grammar import body_named_by_place, named_by_place, with_names_for_queries
 from penstock.sql.numbering_grammar import NumberingGrammar
+from penstock.sql.refused_words import FIRST_OF_EACH, NO_PROGRAM, STARS
 from penstock.sql.tree import (
     ELEMENT_FUNCTIONS,
     AggregateCall,
@@ -41,6 +42,8 @@ from penstock.sql.tree import (
 CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND", "UNION")
 """Words that may follow where a query is not at its end."""
 
+_BEGIN_VALUES = (TokenType.L_PAREN, TokenType.NUMBER, TokenType.STRING, TokenType.DASH)
+
 
 class QueryGrammar(NumberingGrammar):
     """SELECT and INSERT."""
@@ -55,8 +58,17 @@ class QueryGrammar(NumberingGrammar):
         if self.looking_at("TABLE") and after not in ("SELECT", "WITH", "VALUES", "("):
             self.words("TABLE")  # as Spark writes it too
         sink = self.name("a sink")
+        self.words("BY", "NAME")  # as columns are written in any case
         if not self.query_stands_next():
             self.refuse_clause()
+            if self.looking_at("PARTITION"):
+                hint = "the folders are an option of the sink: CREATE SINK … OPTIONS (…, partitionBy 'day')"
+                self.refuse("INSERT INTO … PARTITION", hint)
+            if self.looking_at("REPLACE"):
+                self.refuse(
+                    "INSERT INTO … REPLACE",
+                    "a sink with a PRIMARY KEY takes updates: CREATE SINK s (PRIMARY KEY (id)) …",
+                )
             self.expected("SELECT", hint="write INSERT INTO sink SELECT …; the columns are those of SELECT")
         return Insert(sink, self.query(), self.stretch_from(index))
 
@@ -109,7 +121,7 @@ class QueryGrammar(NumberingGrammar):
         index = self._index
         while index < self._tokens_size and self._tokens[index].token_type is TokenType.L_PAREN:
             index += 1
-        return index < self._tokens_size and self._tokens[index].text.upper() in ("SELECT", "WITH", "VALUES")
+        return self.begins_query(index)
 
     def query(self) -> QueryText:
         """A query, up to the first token that is none of its own."""
@@ -141,6 +153,7 @@ class QueryGrammar(NumberingGrammar):
         body = self._set_operations(
             lambda: self._set_operations(self._query_term, ("INTERSECT",)), ("UNION", "EXCEPT", "MINUS")
         )
+        self.words("LIMIT", "ALL")
         self.refuse_clause()
         return QueryText(tuple(common), body, self.stretch_from(index))
 
@@ -154,6 +167,8 @@ class QueryGrammar(NumberingGrammar):
             keeps_all = self.words("ALL")
             if not keeps_all:
                 self.words("DISTINCT")
+            if self.looking_at("BY", "NAME"):
+                self.refuse(f"{kind} BY NAME", "columns go by their places: name them in the order of the first query")
             at = self.stretch_from(start)
             body = SetOperation(kind, keeps_all, body, body_named_by_place(member()), at)
         return body
@@ -169,23 +184,50 @@ class QueryGrammar(NumberingGrammar):
     def _query_term(self) -> QueryBody:
         if self.ahead(TokenType.L_PAREN):
             return self.in_parentheses(self.query)
+        if self.looking_at("TABLE"):
+            return self._whole_table()
         return self.values() if self.looking_at("VALUES") else self.select()
+
+    def _whole_table(self) -> Select:
+        """`TABLE a` is `SELECT * FROM a`."""
+        index = self._index
+        self.expect_words("TABLE")
+        source = self.from_item()
+        at = self.stretch_from(index)
+        return Select((), False, (SelectItem(None, None, None, at),), source, None, (), at)
+
+    def _from_before(self) -> FromPart:
+        """`FROM a SELECT x`, as in Hive: FROM, and what stands before SELECT."""
+        index = self._index
+        self.expect_words("FROM")
+        source = self.from_parts()
+        self.refuse_clause()
+        if self.looking_at("INSERT"):
+            self.refuse("FROM … INSERT", "write each by itself: INSERT INTO sink SELECT … FROM …")
+        if self.looking_at("MAP") or self.looking_at("REDUCE"):
+            self.refuse(f"{self._curr.text.upper()} … USING", NO_PROGRAM)
+        if not self.looking_at("SELECT"):
+            self.refuse("FROM without SELECT", "write SELECT * FROM …", self.stretch_from(index))
+        return source
 
     def select(self) -> Select:
         """A SELECT, up to the first token that is none of its own."""
         index = self._index
+        before = self._from_before() if self.looking_at("FROM") else None
         self.expect_words("SELECT")
         hints = self.hints()
         distinct = False
         if self.looking_at("DISTINCT") and self._next.token_type is not TokenType.DOT:
             distinct = self.words("DISTINCT")
+            if self.looking_at("ON") and self._next.token_type is TokenType.L_PAREN:
+                self.refuse("DISTINCT ON", FIRST_OF_EACH)
         elif self.looking_at("ALL"):
             self.words("ALL")
         items = self.separated(self._item)
-        if not self.words("FROM"):
+        if before is None and not self.words("FROM"):
             self.refuse_clause()
             self.expected("FROM", hint="a query reads at least one stream: SELECT … FROM stream")
-        source = self.from_parts()
+        source = before or self.from_parts()
         source, items = self._with_elements(source, items)
         where = self.condition() if self.words("WHERE") else None
         group_by: tuple[Code, ...] = ()
@@ -325,8 +367,9 @@ class QueryGrammar(NumberingGrammar):
         return ignores
 
     def _star(self, of: Name | None, index: int) -> SelectItem:
-        if self.looking_at("EXCLUDE"):
-            self.refuse("* EXCLUDE", "write * EXCEPT (a, b)")
+        for word, hint in STARS.items():
+            if self.looking_at(word):
+                self.refuse(f"* {word}", hint)
         without = self.names("the columns to leave out") if self.words("EXCEPT") else ()
         return SelectItem(None, of, None, self.stretch_from(index), without=without)
 
@@ -339,7 +382,9 @@ class QueryGrammar(NumberingGrammar):
         parse_subquery_alias: bool = True,  # noqa: ARG002
         parse_set_operation: bool = True,  # noqa: ARG002
     ) -> exp.Expr | None:
-        if not self.looking_at("SELECT") and not self.looking_at("WITH"):
+        # A column may be called values.
+        is_column = self.looking_at("VALUES") and self._next.token_type not in _BEGIN_VALUES
+        if self.at_end or not self.begins_query(self._index) or is_column or self.looking_at("TABLE"):
             return None
         index = self._index
         query = self.query()

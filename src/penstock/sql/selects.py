@@ -21,7 +21,8 @@ from penstock.model.relation import Block, Existence, certain, leaves
 from penstock.model.stream import Stream
 from penstock.model.table import with_table_joins
 from penstock.sql.asked_conditions import asks_values
-from penstock.sql.asked_values import AskedValues
+from penstock.sql.asked_in_joins import with_questions_in_where
+from penstock.sql.asked_values import ASKED, AskedValues
 from penstock.sql.block_streams import Declared, block_stream, with_names, with_window_ends
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
@@ -33,8 +34,8 @@ from penstock.sql.first_rows import (
     refuse_beside_groups,
     refuse_unlimited,
 )
-from penstock.sql.from_clause import AskedOfJoins, FromBinder
-from penstock.sql.from_parts import Part, Sources
+from penstock.sql.from_clause import FromBinder
+from penstock.sql.from_parts import AskedOfJoins, Part, Sources
 from penstock.sql.group_columns import GroupColumns, Outputs
 from penstock.sql.hints import bind_hints
 from penstock.sql.inlining import is_one_of_several_times
@@ -75,7 +76,9 @@ class QueryBinder:
         self._asked: list[tuple[Query, Stream]] = []
         """The blocks that EXISTS and IN ask."""
         self._anonymous: dict[int, NamedQuery] = {}
-        self._limits = limits
+        self._moved: list[Select] = []
+        """What is known by its identity, and is to live as long."""
+        self._limits = dict(limits)
         """How many rows of a partition are wanted, by the identity of the SELECT that numbers them."""
 
     def anonymous(self, written: FromQuery, named: NamedQuery) -> NamedQuery:
@@ -180,6 +183,15 @@ class QueryBinder:
         self._taken.add(fold(name))
         return name
 
+    @property
+    def taken_names(self) -> frozenset[str]:
+        """The folded names that something has."""
+        return frozenset(self._taken)
+
+    def give_back(self, known: frozenset[str]) -> None:
+        """Free the names of cases that were taken since only these were: what had them is forgotten."""
+        self._taken -= {name for name in self._taken - known if name.startswith(ASKED)}
+
     def existences(
         self,
         written: list[WrittenExists],
@@ -193,6 +205,7 @@ class QueryBinder:
         return tuple(existence for one in written for existence in subqueries.existences(one, around))
 
     def _select(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
+        select = self._asked_by_where(select)
         if is_distinct_by_window(select):
             # Each row once: the groups of all columns, which windows close.
             select = replace(select, distinct=False, groups_by_all=True)
@@ -211,6 +224,14 @@ class QueryBinder:
             for mistake in told:
                 self.source.add(mistake)
         return query
+
+    def _asked_by_where(self, select: Select) -> Select:
+        """A query that asks in WHERE what its inner joins ask in ON; its rows are limited alike."""
+        moved = with_questions_in_where(select)
+        if moved is not select and id(select) in self._limits:
+            self._limits[id(moved)] = self._limits[id(select)]
+            self._moved.append(moved)
+        return moved
 
     def late_tables(self, binder: FromBinder, select: Select, environment: Environment) -> LateTables | None:
         """What joins tables after the streams; None if there are none to join so."""

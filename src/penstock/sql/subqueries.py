@@ -1,12 +1,7 @@
 """EXISTS, NOT EXISTS, IN and NOT IN with a query inside, each as one source that rows are to meet, or not to meet.
 
 `e IN (SELECT c …)` as a condition of WHERE keeps a row iff some c equals e, so it is EXISTS with `c = e` added.
-`e NOT IN (SELECT c …)` keeps a row iff `e <> c` is true for every c: a NULL among them, or a NULL e beside any, keeps
-it out. So it is NOT EXISTS with `c = e`, where c may be NULL also NOT EXISTS with `c IS NULL`, and where e may be NULL
-also NOT EXISTS with `e IS NULL`: none of the three holds iff `e <> c` for every c. The last two are tied to the row by
-what else the query compares with it. That NOT IN does not hold, as beside OR, is one EXISTS: `c = e`, or one of them is
-NULL. Where nothing else ties the two, a single NULL to come would decide over all rows that wait, so it is refused with
-what to write; so are expressions and pairs that may be NULL, and a value of a stream that may be absent.
+What NOT IN asks, where NULL may be compared, is for `members` to say.
 
 A query over one stream, inlined or not, is that source, and all its conditions are those of the EXISTS. Any other is a
 block: what its WHERE says of its own streams is the block's, what ties them to the rows around it is the EXISTS'.
@@ -22,29 +17,25 @@ from sqlglot import exp
 
 from penstock.errors import Refused
 from penstock.model.clauses import Output
-from penstock.model.expressions import Call, ColumnRef, Expression, has_value
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
-from penstock.model.never_null import never_null
 from penstock.model.predicates import (
-    NullTest,
-    Opaque,
     Predicate,
-    Residual,
     aliases_of,
     conjunct,
     conjunction,
-    rejects_null,
 )
 from penstock.model.query import Query
-from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
 from penstock.model.table import DeclaredTable
+from penstock.sql.asked_in_joins import with_questions_in_where
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.from_clause import AskedOfJoins, FromBinder
-from penstock.sql.from_parts import Part, Sources, alias_of
+from penstock.sql.from_clause import FromBinder
+from penstock.sql.from_parts import AskedOfJoins, Part, Sources, alias_of
 from penstock.sql.inlining import plain_select
+from penstock.sql.members import MemberBinder
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.shared_columns import equality
@@ -65,7 +56,6 @@ from penstock.sql.tree import (
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
 
-INSIDE, OUTSIDE = "inside", "outside"
 _NAME = "subquery"
 _OF_GROUPS = (
     "group in a query in FROM, and ask that: EXISTS (SELECT 1 FROM (SELECT k, window(ts, '5 minutes').end AS until, "
@@ -92,17 +82,16 @@ class SubqueryBinder:
         self.binder = binder
         self.source = binder.source
         self.environment = environment
-        self._unknown: list[str] = []
-        """Where a NULL may be of the NOT IN that was bound last."""
+        self.members = MemberBinder(binder, environment, there)
 
     def existences(self, written: WrittenExists, around: Scope) -> Iterator[Existence]:
         """What it asks: one thing, but of NOT IN over what may be NULL. None, and mistakes, if it cannot be asked."""
-        self._unknown.clear()
+        self.members.unknown.clear()
         found = self._existence(written, around)
         if found is None:
             return
         yield found
-        for null_of in tuple(self._unknown):
+        for null_of in tuple(self.members.unknown):
             if (unknown := self._existence(replace(written, null_of=null_of), around)) is not None:
                 yield unknown
 
@@ -116,7 +105,7 @@ class SubqueryBinder:
         if select is None:
             return self._of_block(written, named, around)
         if isinstance(select.source, FromJoin) or _has_subquery(select):
-            return self._of_joins(written, select, environment, around)
+            return self._of_joins(written, with_questions_in_where(select), environment, around)
         return self._of_one(written, select, environment, around)
 
     # One stream
@@ -144,7 +133,7 @@ class SubqueryBinder:
             return None
         condition = list(self.binder.predicates(bound))
         readable = len(self.source.mistakes) == before
-        tied = items is not None and self._members(written, items, condition, around)
+        tied = items is not None and self.members.add(written, items, condition, around)
         if items is None or not tied:
             return None
         own = self.binder.sources.by_alias[alias]
@@ -230,79 +219,6 @@ class SubqueryBinder:
                 OutputBinder(inner).outputs(one, need_names=False)
         return []
 
-    # IN
-
-    def _members(
-        self,
-        written: WrittenExists,
-        inside: list[ColumnRef | Expression],
-        condition: list[Predicate],
-        around: Scope,
-    ) -> bool:
-        """Add what IN compares to a condition; False, and mistakes, if it cannot be."""
-        if not written.members:
-            return True
-        outside = [bind_column(node, around) or bind_node(node, tokens, around) for node, tokens in written.compared]
-        if any(value is None for value in outside):
-            return False
-        if len(outside) != len(inside):
-            self.binder.report(
-                f"IN compares {len(outside)} with {len(inside)} columns",
-                written.at,
-                "the query selects as many as stand before IN",
-            )
-            return False
-        ties = any(len(aliases_of(p)) > 1 for p in condition)
-        for value, other in zip(outside, inside, strict=True):
-            assert value is not None
-            if written.null_of is not None:
-                asked = other if written.null_of == INSIDE else value
-                assert isinstance(asked, ColumnRef)
-                condition.append(NullTest(asked, is_null=True))
-                continue
-            named = (value,) if isinstance(value, ColumnRef) else value.columns
-            is_there = all(ref.alias in self.there for ref in named)
-            lacking = [
-                (OUTSIDE, value, self._has_value(value, self.binder.known, is_there=is_there)),
-                (INSIDE, other, self._has_value(other, tuple(condition), is_there=True)),
-            ]
-            # Of a query over tables alone the types are asked: Spark evaluates it, NULLs and all.
-            takes_unknown = written.takes_unknown and not self.environment.tables_are_streams
-            if takes_unknown and (may_be_null := [one for one in lacking if not one[-1]]):
-                if not (ties and is_there and len(inside) == 1 and not written.is_value and _are_columns(value, other)):
-                    self._refuse_null(written, may_be_null[0][1])
-                    return False
-                if written.negated:
-                    self._unknown += [place for place, *_ in may_be_null]
-            else:
-                may_be_null = []
-            predicate = equality(value, other)
-            problem = predicate_problem(predicate, {**self.binder.sources.by_alias})
-            if problem is not None:
-                self.binder.report(problem.message, written.at, problem.hint)
-                return False
-            condition.append(_perhaps_equal(value, other) if may_be_null and not written.negated else predicate)
-        return True
-
-    def _has_value(self, value: ColumnRef | Expression, known: tuple[Predicate, ...], *, is_there: bool) -> bool:
-        """Whether it is certain not to be NULL; `is_there`: whether its streams have a tuple in every row."""
-        if isinstance(value, Expression):
-            asked = Call("is not null", (value.term,))
-            if value.deterministic and any(isinstance(p, Opaque) and p.expression.term == asked for p in known):
-                return True
-            return has_value(value.term, lambda ref: self._has_value(ref, known, is_there=is_there))
-        if any(rejects_null(p) and value in p.columns for p in known):
-            return True
-        return is_there and never_null(self.binder.sources.by_alias[value.alias], value.column)
-
-    def _refuse_null(self, written: WrittenExists, value: ColumnRef | Expression) -> None:
-        told, instead = f"NOT IN with {value}, which may be NULL: one NULL keeps every row out", "NOT EXISTS"
-        if written.is_value:
-            told, instead = f"IN with {value}, which may be NULL: then it is neither true nor false", "EXISTS"
-        declared = f" declare CHECK ({value.column} IS NOT NULL)," if isinstance(value, ColumnRef) else ""
-        hint = f"add {value} IS NOT NULL to the WHERE that it stands in,{declared} or write {instead} (SELECT 1 …)"
-        self.binder.report(told, written.at, hint, Refused)
-
     # Blocks
 
     def _of_block(self, written: WrittenExists, named: NamedQuery, around: Scope) -> Existence | None:
@@ -321,7 +237,7 @@ class SubqueryBinder:
         alias = self.binder.sources.add(stream, written.at, stream.name, "", below=query)
         condition: list[Predicate] = []
         columns = [ColumnRef(alias, column.name) for column in stream.columns]
-        if not self._members(written, list(columns), condition, around):
+        if not self.members.add(written, list(columns), condition, around):
             return None
         if not condition:
             self._report_untied(alias, written)
@@ -401,7 +317,7 @@ class SubqueryBinder:
             return None
         condition = [p for p, others in named if others and others.isdisjoint(sources.by_alias)]
         inside: list[ColumnRef | Expression] = [ColumnRef(alias, output.name) for output in members]
-        if not self._members(written, inside, condition, around):
+        if not self.members.add(written, inside, condition, around):
             return None
         return Existence(self.binder.sources.by_alias[alias], written.negated, tuple(condition))
 
@@ -447,20 +363,6 @@ def _made(part: Part, select: Select, tying: Set[ColumnRef]) -> Iterator[Express
 def _moved(column: Visible, moved: Moved) -> Visible:
     ends = column.ends and (moved.get(column.ends[0], column.ends[0]), moved.get(column.ends[1], column.ends[1]))
     return replace(column, value=moved.get(column.value, column.value), ends=ends, window=None)
-
-
-def _perhaps_equal(value: ColumnRef | Expression, other: ColumnRef | Expression) -> Predicate:
-    """That two columns are equal, or that nobody knows, as one is NULL: what NOT IN does not let be."""
-    assert isinstance(value, ColumnRef)
-    assert isinstance(other, ColumnRef)
-    unknown = tuple(Call("is null", (ref,)) for ref in (value, other))
-    term = Call("or", (Call("=", (value, other)), *unknown))
-    text = f"({value} = {other} OR {value} IS NULL OR {other} IS NULL)"
-    return Residual(Expression(text, (value, other), term), text, skeleton=term)
-
-
-def _are_columns(*values: ColumnRef | Expression) -> bool:
-    return all(isinstance(value, ColumnRef) for value in values)
 
 
 def _has_subquery(select: Select) -> bool:

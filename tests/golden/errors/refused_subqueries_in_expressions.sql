@@ -1,4 +1,4 @@
--- negative: NOT IN with NULLs, IN of another number of columns, a scalar subquery; EXISTS and IN in ON, inside another EXISTS, beside hints, of what is random, in too many cases
+-- negative: NOT IN with NULLs, IN of another number of columns, a scalar subquery; EXISTS and IN in ON about both sides, beside windows and tables; inside another EXISTS, beside hints, of what is random, in too many cases
 CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
 CREATE TABLE v (n INT) USING parquet OPTIONS (path 'data/v');
@@ -8,8 +8,12 @@ SELECT a FROM s WHERE a IN (SELECT a, d FROM t);
 SELECT a FROM s WHERE b IN (SELECT a FROM t);
 SELECT a FROM s WHERE a = (SELECT max(a) FROM t);
 SELECT (SELECT 1 FROM t) AS x FROM s;
-SELECT s.a FROM s JOIN t ON EXISTS (SELECT 1 FROM t AS u WHERE u.a = s.a);
-SELECT s.a FROM s JOIN t ON t.a = s.a AND (s.ok OR EXISTS (SELECT 1 FROM t AS u WHERE u.a = s.a));
+SELECT s.a FROM s LEFT JOIN t ON t.a = s.a AND EXISTS (SELECT 1 FROM t AS u WHERE u.a = s.a AND u.d = t.d);
+SELECT s.a FROM s ANTI JOIN t ON t.a = s.a AND (s.ok OR t.d IN (SELECT d FROM t AS u WHERE u.a = s.a));
+SELECT s.a FROM s [ROWS 10] LEFT JOIN t ON t.a = s.a AND EXISTS (SELECT 1 FROM t AS u WHERE u.a = s.a);
+SELECT s.a FROM s JOIN t ON t.a = s.a JOIN v ON v.n = s.a + t.a LEFT JOIN t AS y ON y.a = s.a AND EXISTS (SELECT 1 FROM t AS u WHERE u.a = s.a);
+SELECT s.a FROM s LEFT JOIN v ON v.n = s.a AND EXISTS (SELECT 1 FROM t AS u WHERE u.a = s.a);
+SELECT s.a FROM s FULL JOIN t ON t.a = s.a AND EXISTS (SELECT 1 FROM t AS u WHERE u.a = t.nope);
 SELECT a FROM s WHERE EXISTS (SELECT 1 FROM t WHERE t.a = s.a AND (t.d = 'x' OR EXISTS (SELECT 1 FROM t AS u WHERE u.a = t.a)));
 SELECT /*+ BUDGET(10 ROWS) */ a FROM s WHERE ok OR EXISTS (SELECT 1 FROM t WHERE t.a = s.a);
 SELECT a FROM s WHERE rand() < 0.5 OR EXISTS (SELECT 1 FROM t WHERE t.a = s.a);

@@ -1,4 +1,4 @@
--- negative: explode, LATERAL VIEW, table functions, VALUES, PIVOT, TABLESAMPLE
+-- negative: explode, LATERAL VIEW, table functions, VALUES, PIVOT, TABLESAMPLE, VERSION AS OF, ASOF JOIN
 CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
 SELECT explode(split(b, ',')) AS x FROM s;
@@ -16,3 +16,11 @@ SELECT a FROM s UNION ALL VALUES (1), (2);
 SELECT s.a FROM s JOIN (VALUES (1), (1, 2)) AS v(a) ON v.a = s.a;
 SELECT s.a FROM s JOIN (VALUES (NULL)) AS v(a) ON v.a = s.a;
 SELECT s.a FROM s JOIN (VALUES (1)) AS v(a, b) ON v.a = s.a;
+SELECT a FROM s, explode(array(1, 2)) AS t (x);
+SELECT a FROM IDENTIFIER('s');
+SELECT a FROM read_files('data') AS r;
+SELECT a, x FROM s LATERAL VIEW json_tuple(b, 'x') v AS x;
+SELECT a, x FROM s LATERAL VIEW flatten(b) v AS x;
+SELECT a FROM s VERSION AS OF 1;
+SELECT a FROM s FOR TIMESTAMP AS OF '2024-01-01';
+SELECT s.a FROM s ASOF JOIN t ON s.a = t.a;

@@ -42,8 +42,8 @@ _QUERIES = (
     f"SELECT a.id FROM a SEMI JOIN b ON {_TIE} AND (b.v > 1 OR {_of('b')})",
     "SELECT A.ID, A.`Day`, a.K + A.V, X.Id AS other FROM a JOIN b AS x ON A.K = x.K AND X.TS BETWEEN a.ts "
     "AND a.TS + INTERVAL 1 MINUTE",
-    "SELECT * FROM (SELECT Id, TS FROM a) JOIN (SELECT DISTINCT iD AS other, tS AS at FROM b) AS subquery "
-    "ON date_trunc('MINUTE', AT) = date_trunc('MINUTE', Ts)",
+    "SELECT * FROM (SELECT Id, TS FROM a) JOIN (SELECT DISTINCT iD AS other, tS AS at FROM b WHERE TS IS NOT NULL) "
+    "AS subquery ON date_trunc('MINUTE', AT) = date_trunc('MINUTE', Ts)",
     "SELECT a.id, b.id AS other FROM a LEFT JOIN b ON a.k = b.k AND datediff(b.ts, a.ts) IN (0, 1)",
     "SELECT a.id, b.id AS other FROM a FULL JOIN b ON a.k = b.k AND abs(b.ts - a.ts) <= INTERVAL 90 SECONDS",
     "SELECT a.id FROM a ANTI JOIN b ON a.k = b.k AND datediff(MINUTE, a.ts, b.ts) BETWEEN 0 AND 2",

@@ -39,10 +39,10 @@ def plain_columns(stream: Stream, names: frozenset[str], conf: Setting) -> Plain
     return columns
 
 
-def decoder_of_lines(stream: Stream, conf: Setting) -> JsonLines | None:
+def decoder_of_lines(stream: Stream, conf: Setting) -> PlainLines | None:
     """How the packer decodes files of a stream of JSON; None where Spark is to, as far as a first file tells."""
     columns = plain_columns(stream, frozenset(c.name for c in stream.carried if c.derived is None), conf)
-    return None if columns is None or not _begins_plainly(stream, columns) else JsonLines(stream.name, columns)
+    return None if columns is None or not _begins_plainly(stream, columns) else PlainLines(stream.name, columns)
 
 
 def _begins_plainly(stream: Stream, columns: PlainColumns) -> bool:
@@ -63,7 +63,7 @@ def _begins_plainly(stream: Stream, columns: PlainColumns) -> bool:
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class PlainLines:
     """Decodes files of a stream; all declared columns are looked at, since a row may be malformed in any of them."""
 
     stream: str

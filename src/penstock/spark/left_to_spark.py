@@ -23,7 +23,7 @@ _SAID = re.compile(r"error: stream (?P<where>[^\n]*) holds JSON that only Spark 
 
 
 @dataclass(frozen=True)
-class Leaving:
+class LeftToSpark:
     """Has Spark read what only it can, of queries that have ended for it."""
 
     spark: SparkSession

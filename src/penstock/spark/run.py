@@ -36,7 +36,7 @@ from penstock.spark.interrupts import Interrupt, ending_of, noted_interrupts
 from penstock.spark.kafka_topics import KnownTopics
 from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
-from penstock.spark.left_to_spark import Leaving
+from penstock.spark.left_to_spark import LeftToSpark
 from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine_sinks import drains_of, into_of
 from penstock.spark.query_settings import decodes_all, settings_of_its_kind
@@ -179,7 +179,7 @@ def _run(
     if say is not None:
         tell_splits({one.query.name: one.assembled.essence for one in running if not one.resumes}, say)
     metrics = _opened(options.metrics)
-    leaving = Leaving(spark, script, partial(_assembled_anew, spark, script, options), say)
+    leaving = LeftToSpark(spark, script, partial(_assembled_anew, spark, script, options), say)
     try:
         for one in running:
             _take(spark, one, sinks.get(one.query.name))

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from penstock.errors import UsageError
 
-PARQUET, JSON = "penstock.parquet", "penstock.json"
-"""Who decodes each, `penstock` where it can be, or `spark` always."""
+PARQUET = "penstock.parquet"
+"""Who decodes Parquet: `penstock`, where it can be, or `spark`, always."""
+JSON = "penstock.json"
+"""Who decodes JSON, likewise."""
 _BY_DEFAULT = {PARQUET: "penstock", JSON: "spark"}
 Setting = Callable[[str], str | None]
 """What a setting of Spark's is; None if it is not set."""

@@ -1,6 +1,10 @@
 """Streams whose rows go to the packer as they are read: Spark evaluates nothing on a row of theirs.
 
 Only of these may somebody else than Spark decode what they are read from (`local_files`, `plain_records`).
+
+Of JSON it is known only line by line whether that may be, and a batch that meets another line is begun again. So it
+must not have given anything by then: the rows must go to cells first, all of them, and not to the sink as they are
+packed, as those of a query that needs no state do.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from typing import Any
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
+from penstock.plan.stateless import needs_no_state
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.types import arrow_schema
 
@@ -26,6 +31,11 @@ def goes_as_read(plan: Plan, stream: Stream) -> bool:
         and not any(rows.stream == stream.name for rows in plan.punctuations)
         and not any(value_columns(plan, source.alias) for source in own)
     )
+
+
+def may_begin_again(plan: Plan) -> bool:
+    """Whether nothing is given of a batch before all of it is packed."""
+    return not needs_no_state(plan)
 
 
 def schema_read(plan: Plan, stream: str) -> Any:

@@ -4,11 +4,13 @@ What is packed goes from a Python worker to the JVM, through its shuffle, its so
 each byte is copied some eight times. Where both workers are on one machine the bytes are written once, into a file that
 the other one maps; Spark moves where they stand (`run`, name, place, size), which is all that it shuffles and sorts.
 
-A file has the name of its batch, in a folder of its query's. It is not removed by who reads it, since a task may be
-done again, but by who packs for a later batch: when that begins, all tasks of the ones before have ended. What is left
-goes with the run's caches. Where no file can be written, the bytes go the other way. Only for `local[…]`: the files
-live as long as Spark's own shuffle files there, for as long as the process, and a run that goes on after a crash reads
-its batch anew.
+A file has the name of its batch. It is not removed by who reads it, since a task may be done again, but by who packs
+for a later batch: when that begins, all tasks of the ones before have ended. What is left goes with the run's caches.
+Where no file can be written, the bytes go the other way.
+
+Only for `penstock run` on `local[…]`. There the files live as long as Spark's own shuffle files, for as long as the
+process, and a run that goes on after a crash reads its batch anew. Of a DataFrame somebody else may start several
+queries, of which one ends first, or keep a batch and ask for it later.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +30,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from penstock.runtime.state.store import ipc_size, to_ipc, to_ipc_column, write_ipc
-from penstock.spark.cache import cache_root
 from penstock.spark.private_folder import mapped_file, opened, remove_file
 
 BATCH, _QUERY = "streaming.sql.batchId", "sql.streaming.queryId"
@@ -44,12 +46,16 @@ _PLACE = struct.Struct("<qq")
 class HandedOver:
     """The files of one running query on this machine."""
 
+    root: str
+    """The folder of all caches, as the driver knows it: to a worker that starts later the temporary folder, where the
+    disk is full, may be another one."""
     run: str
 
     def column(self, values: Sequence[Any]) -> Any:
         """What `to_ipc_column` gives, with the places of large tables instead of their bytes."""
         large = [number for number, value in enumerate(values) if isinstance(value, pa.Table) and value.nbytes > _LEAST]
         if not large:
+            self._remove_what_ended()
             return to_ipc_column(values)
         try:
             places = self._written([values[number] for number in large])
@@ -72,7 +78,7 @@ class HandedOver:
         query, batch = _asked_by()
         name = f"{batch:012d}-{uuid.uuid4().hex}"
         ends = np.cumsum([ipc_size(table) for table in tables]).tolist()
-        with opened(cache_root(), self.run, _FOLDER, query, create=True) as folder:
+        with opened(Path(self.root), self.run, _FOLDER, query, create=True) as folder:
             _remove_before(folder, batch)
             how = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             file = os.open(name, how, 0o600, dir_fd=folder)
@@ -86,8 +92,13 @@ class HandedOver:
                 raise
             finally:
                 os.close(file)
-        where = f"{self.run}/{query}/{name}".encode()
+        where = "\0".join((self.root, self.run, query, name)).encode()
         return [_SIGN + _PLACE.pack(start, end) + where for start, end in zip([0, *ends], ends, strict=False)]
+
+    def _remove_what_ended(self) -> None:
+        query, batch = _asked_by()
+        with suppress(OSError), opened(Path(self.root), self.run, _FOLDER, query) as folder:
+            _remove_before(folder, batch)
 
 
 def _fill(room: mmap.mmap, tables: Sequence[Any]) -> None:
@@ -104,13 +115,13 @@ def handed(payload: Any) -> Any:
         return payload
     told = bytes(payload)
     start, end = _PLACE.unpack_from(told, len(_SIGN))
-    run, query, name = told[len(_SIGN) + _PLACE.size :].decode().split("/")
-    with opened(cache_root(), run, _FOLDER, query) as folder:
+    root, run, query, name = told[len(_SIGN) + _PLACE.size :].decode().split("\0")
+    with opened(Path(root), run, _FOLDER, query) as folder:
         return mapped_file(folder, name)[0][start:end]
 
 
 def _asked_by() -> tuple[str, int]:
-    """The query and its batch: of one DataFrame several queries may be started, each with batches of its own."""
+    """The query and its batch, by whose names the files are known."""
     context = TaskContext.get()
     if context is None:
         return "alone", 0

@@ -22,8 +22,8 @@ _PORTION = 32 << 20
 """Bytes that are decoded together."""
 _HEAD = 1 << 16
 """Bytes of a file that are looked at as a query starts."""
-_UNCOMPRESSED = ("", ".json", ".jsonl", ".ndjson", ".txt", ".log")
-"""How names of files end that Spark reads as they are."""
+_COMPRESSED = frozenset({".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".lzo", ".zst", ".zstd", ".xz", ".z"})
+"""How names of files end that Spark decompresses; what it would of another name begins with no brace."""
 _LET_SPARK = f"--conf {JSON}=spark lets Spark read it"
 
 
@@ -48,8 +48,8 @@ def decoder_of_lines(stream: Stream, conf: Setting) -> PlainLines | None:
 def _begins_plainly(stream: Stream, columns: PlainColumns) -> bool:
     """Whether the first lines of a file that is there by now are plain: then those of the others may be."""
     file = first_by_name(stream)
-    if file is None:
-        return True
+    if file is None or _is_compressed(file.name):
+        return file is None
     try:
         with file.open("rb") as opened:
             head = opened.read(_HEAD)
@@ -77,13 +77,18 @@ class PlainLines:
         except NotPlain as error:
             raise error.met_in(self.stream, path) from error
         except OSError as error:
-            raise DataError(f"cannot read {path}", detail=str(error), hint=_LET_SPARK) from error
+            hint = None if isinstance(error, FileNotFoundError) else _LET_SPARK
+            raise DataError(f"cannot read {path}", detail=str(error), hint=hint) from error
+
+
+def _is_compressed(path: str) -> bool:
+    return Path(path).suffix.lower() in _COMPRESSED
 
 
 def _portions(path: str) -> Iterator[bytes]:
     """The lines of a file in portions of whole ones, without the line feed behind the last and blank lines there."""
-    if Path(path).suffix.lower() not in _UNCOMPRESSED:
-        raise NotPlain("its name may say how it is compressed")
+    if _is_compressed(path):
+        raise NotPlain("its name says how it is compressed")
     with open(path, "rb") as file:
         begun = b""
         while read := file.read(_PORTION):

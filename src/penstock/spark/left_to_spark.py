@@ -18,7 +18,7 @@ from penstock.spark.cluster import forget_everywhere
 from penstock.spark.running import Running
 from penstock.spark.stream import Assembled
 
-_SAID = re.compile(r"error: stream (?P<where>[^\n]*) holds JSON that only Spark reads as it means")
+_SAID = re.compile(r"error: stream (?P<where>.{1,5000}?) holds JSON that only Spark reads as it means", re.DOTALL)
 """Of whatever kind: a sink's function tells such an error again as one of its own."""
 
 
@@ -41,6 +41,7 @@ class LeftToSpark:
         stream, place = met
         one.left_to_spark |= {stream}
         forget_everywhere(self.spark, one.assembled.run)
+        one.runs_before.append(one.assembled.run)
         one.assembled = self.prepared(one)
         if self.say is not None:
             told = f"{place} holds JSON that is not plain; Spark reads {stream} from here on"

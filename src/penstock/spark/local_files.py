@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
-from penstock.spark.as_read import columns_read, goes_as_read, schema_read
+from penstock.spark.as_read import columns_read, goes_as_read, may_begin_again, schema_read
 from penstock.spark.file_order import each_once, options_for_spark, pattern_of, those_in_order
 from penstock.spark.json_files import decoder_of_lines
 from penstock.spark.option_values import option_values
@@ -78,7 +78,7 @@ def decoder_of(plan: Plan, stream: Stream, conf: Setting) -> Decoder | None:
     if not options.keys() <= _LISTING or not _is_plain_folder(options.get("path", ""), conf):
         return None
     if kind == "json":
-        return decoder_of_lines(stream, conf)
+        return decoder_of_lines(stream, conf) if may_begin_again(plan) else None
     return read_pieces if all(of.upper() in PLAIN for of in columns_read(plan, stream.name).values()) else None
 
 

@@ -23,7 +23,7 @@ from penstock.model.names import fold
 from penstock.model.stream import OF_RECORD, SOURCE_PARTS, Stream
 from penstock.plan.plan import Plan
 from penstock.spark.arrow_map import mapped
-from penstock.spark.as_read import goes_as_read, schema_read
+from penstock.spark.as_read import goes_as_read, may_begin_again, schema_read
 from penstock.spark.json_files import plain_columns
 from penstock.spark.kafka import has_several_topics
 from penstock.spark.pack import PACKED, Packer, Place, portions
@@ -39,7 +39,7 @@ _VALUE, _TOPIC, _PARTITION = "__ps_value", "__ps_topic", "__ps_partition"
 
 def columns_of_records(plan: Plan, stream: Stream, conf: Setting) -> PlainColumns | None:
     """The columns that the packer reads of the values of a stream of Kafka; None where Spark reads them."""
-    if not stream.is_kafka or not is_ours(JSON, conf) or not goes_as_read(plan, stream):
+    if not stream.is_kafka or not is_ours(JSON, conf) or not goes_as_read(plan, stream) or not may_begin_again(plan):
         return None
     assert stream.storage is not None
     if not are_plain_json(stream.storage):

@@ -14,7 +14,7 @@ from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark.local_files import reads_files
 from penstock.spark.running import Running
-from penstock.spark.session import ON_HEAP, PARTITIONS, PROVIDER, set_meanwhile
+from penstock.spark.session import ON_HEAP, PARTITIONS, PROVIDER, SETTINGS, set_meanwhile
 from penstock.spark.stream import Assembled
 from penstock.spark.writers import writes_packed
 
@@ -47,8 +47,9 @@ def decodes_all(
     script: Script, plans: Sequence[Plan], conf: Mapping[str, str], left: frozenset[str] = frozenset()
 ) -> bool:
     """Whether the packer decodes every stream of every query; those that are `left` to Spark it does not."""
+    asked = {**SETTINGS, **conf}.get
     return all(
-        plan.rewriting is None and name not in left and reads_files(plan, stream, conf.get)
+        plan.rewriting is None and name not in left and reads_files(plan, stream, asked)
         for plan in plans
         for name in plan.read_streams
         if (stream := script.stream(name)) is not None

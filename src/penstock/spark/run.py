@@ -199,7 +199,8 @@ def _run(
             if one.handle is not None:
                 # What was committed after the last look must be told too.
                 take_progress(one, metrics, follow)
-            forget_everywhere(spark, one.assembled.run)
+            for name in (*one.runs_before, one.assembled.run):
+                forget_everywhere(spark, name)
             if one.checkpoint is not None and has_stopped:
                 one.checkpoint.release()
             if not has_stopped and say is not None:

@@ -64,6 +64,8 @@ class Running:
     """What is asked of the topics when it starts."""
     left_to_spark: frozenset[str] = frozenset()
     """The streams in which it met JSON that is not plain."""
+    runs_before: list[str] = field(default_factory=list)
+    """The names of its caches until then: tasks that were ended late may have left something there."""
     looked_at: int = -1
     """The last batch whose files were."""
     told: ToldProgress = field(default_factory=ToldProgress)

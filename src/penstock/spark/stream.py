@@ -23,7 +23,7 @@ from penstock.runtime import Patience
 from penstock.runtime.input.grid import Grid
 from penstock.spark.asked_before import in_session_zone
 from penstock.spark.assembly import Assembly, InCommon, PlacedBlock, require_comparable
-from penstock.spark.cache import new_run, sweep
+from penstock.spark.cache import cache_root, new_run, sweep
 from penstock.spark.calendar_days import tell_calendar_days
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
 from penstock.spark.checkpoint import BlockPlans, Grids
@@ -182,7 +182,7 @@ def assemble(
             dealt_anew,
             segments,
             has_store,
-            HandedOver(run) if is_one_machine(spark) else None,
+            HandedOver(str(cache_root()), run) if has_sinks and is_one_machine(spark) else None,
             left_to_spark,
         ),
         blocks,

@@ -40,6 +40,8 @@ _LEAST = 1 << 18
 _SIGN = b"PSF1"
 """How the place of a table begins, where an Arrow stream has four bytes of ones."""
 _PLACE = struct.Struct("<qq")
+CAN_BE = hasattr(os, "posix_fallocate")
+"""Whether room for a file can be had before it is mapped: not on macOS."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from penstock.spark.essence import ZONE, Essence, as_kept, essence_of, identity_
 from penstock.spark.final import End
 from penstock.spark.first_look import with_hot_keys_split
 from penstock.spark.hadoop_path import place_of, worker_folder
-from penstock.spark.handed_over import HandedOver
+from penstock.spark.handed_over import CAN_BE, HandedOver
 from penstock.spark.kafka import partitions_of
 from penstock.spark.malformed import answer_to, is_text, quarantines
 from penstock.spark.named_parts import Named, NamedParts
@@ -182,7 +182,7 @@ def assemble(
             dealt_anew,
             segments,
             has_store,
-            HandedOver(str(cache_root()), run) if has_sinks and is_one_machine(spark) else None,
+            HandedOver(str(cache_root()), run) if CAN_BE and has_sinks and is_one_machine(spark) else None,
             left_to_spark,
         ),
         blocks,

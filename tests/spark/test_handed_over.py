@@ -98,24 +98,30 @@ INSERT INTO out SELECT s.k, t.n FROM s, t WHERE s.k = t.k;
 KN = pa.schema([("k", pa.int64()), ("n", pa.int64())])
 
 
-def test_a_run_hands_over_by_files_and_leaves_none(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of a few rows too, so that all ways are gone: to cells, and from them to the sink."""
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_run_hands_over_by_files_and_leaves_none(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
+    """Where nobody forgets them, those of the last batch are there, and of it alone."""
     made: list[str] = []
-    new = handed_over.HandedOver
+    new, own = handed_over.HandedOver, bench.folder / "caches"
 
     def noted(root: str, run: str) -> HandedOver:
         made.append(run)
-        return new(root, run)
+        return new(str(own) if elsewhere else root, run)
 
     monkeypatch.setattr("penstock.spark.stream.HandedOver", noted)
     for number in range(3):
         for stream in "st":
-            bench.write(stream, [{"k": k, "n": number} for k in range(40_000)], KN)
+            bench.write(stream, [{"k": k, "n": number} for k in range(80_000)], KN)
     ran = bench.run(SCRIPT)
     assert ran.code == 0, ran.err
-    assert sum(bench.sink().values()) == 9 * 40_000
+    assert sum(bench.sink().values()) == 9 * 80_000
     assert made
     assert not any((cache_root() / run).exists() for run in made)
+    assert {path.name.partition("-")[0] for path in own.rglob("*-*") if path.is_file()} == (
+        {f"{2:012d}"} if elsewhere else set()
+    )
 
 
 def test_frames_hand_nothing_over_by_files(bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

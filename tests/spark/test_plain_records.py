@@ -93,7 +93,7 @@ def test_partitions_are_packed_one_after_the_other_and_an_odd_value_names_its_ow
     names = ("id", "ts", SOURCE_PARTS)
     schema = pa.schema([("id", pa.int64()), ("ts", pa.timestamp("us", "UTC")), (SOURCE_PARTS, pa.string())])
     columns = PlainColumns(names[:2], ("BIGINT", "TIMESTAMP"))
-    packer = RecordPacker(Packer(plan, "a", KeyedGrid.over(plan, 1), ordered=True), schema, columns, several=False)
+    packer = RecordPacker(Packer(plan, "a", KeyedGrid.over(plan, 1), ordered=True), schema, columns, None)
     batch = pa.record_batch(
         [pa.array([b'{"id":%d}' % n for n in range(5)]), pa.array(["a"] * 5), pa.array([0, 0, 1, 1, 0], pa.int32())],
         names=["__ps_value", "__ps_topic", "__ps_partition"],

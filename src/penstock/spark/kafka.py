@@ -34,12 +34,25 @@ _CLIENT = "kafka."
 _SECONDS = 30
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """What brokers say that know of no ids."""
+FETCHED = {
+    "kafka.max.poll.records": "10000",
+    "kafka.max.partition.fetch.bytes": str(2 << 20),
+    "kafka.fetch.max.wait.ms": "10",
+}
+"""How consumers fetch, where a stream does not say.
+
+After every poll Spark asks the brokers which records there are, twice: with Kafka's own 500 records a poll that is most
+of the time of a task. And a consumer that has given the last record has asked for the next already: the broker lets it
+wait for half a second, and what Spark asks after it waits behind. Spark polls only for records that are there.
+"""
 
 
 def reading_kafka(storage: Storage, *, with_headers: bool) -> dict[str, str]:
     """The options that the connector is told of a stream."""
+    given = _given(storage)
+    fetched = {name: value for name, value in FETCHED.items() if name not in given}
     told = {name: value for name, value in option_values(storage) if not _is_ours(name)}
-    return {**told, "includeHeaders": "true"} if with_headers else told
+    return {**fetched, **told, **({"includeHeaders": "true"} if with_headers else {})}
 
 
 def _is_ours(name: str) -> bool:
@@ -87,11 +100,16 @@ def _part(*, several: bool) -> Column:
 
 def has_several_topics(storage: Storage) -> bool:
     """Whether a part is called by its topic too."""
+    return only_topic(storage) is None
+
+
+def only_topic(storage: Storage) -> str | None:
+    """The topic that is read; None where there may be several."""
     given = _given(storage)
     if "subscribepattern" in given:
-        return True
+        return None
     named = given["subscribe"].split(",") if "subscribe" in given else list(_assigned(given.get("assign", "{}")))
-    return len(named) > 1
+    return named[0].strip() if len(named) == 1 else None
 
 
 def _assigned(text: str) -> dict[str, list[int]]:

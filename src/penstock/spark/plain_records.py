@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +26,7 @@ from penstock.plan.plan import Plan
 from penstock.spark.arrow_map import mapped
 from penstock.spark.as_read import goes_as_read, may_begin_again, schema_read
 from penstock.spark.json_files import plain_columns
-from penstock.spark.kafka import has_several_topics
+from penstock.spark.kafka import only_topic
 from penstock.spark.pack import PACKED, Packer, Place, portions
 from penstock.spark.plain_json import NotPlain, PlainColumns, read_plain
 from penstock.spark.readers import reader_of
@@ -57,9 +58,10 @@ def packed_records(spark: SparkSession, stream: Stream, packer: Packer, columns:
         for c in stream.carried
         if c.derived is None and fold(c.name) in OF_RECORD and c.name in schema.names
     ]
-    several = has_several_topics(stream.storage)
-    given = [F.col("value").alias(_VALUE), F.col("topic").alias(_TOPIC), F.col("partition").alias(_PARTITION), *own]
-    return mapped(records.select(*given), RecordPacker(packer, schema, columns, several), PACKED)
+    topic = only_topic(stream.storage)
+    named = [F.col("topic").alias(_TOPIC)] if topic is None else []
+    given = [F.col("value").alias(_VALUE), *named, F.col("partition").alias(_PARTITION), *own]
+    return mapped(records.select(*given), RecordPacker(packer, schema, columns, topic), PACKED)
 
 
 def _plain(stream: Stream) -> list[str]:
@@ -68,13 +70,16 @@ def _plain(stream: Stream) -> list[str]:
 
 @dataclass(frozen=True)
 class RecordPacker:
-    """Packs records given by value, topic and partition; `schema` is what the plan reads of them, as Arrow has it."""
+    """Packs records given by value, topic and partition; `schema` is what the plan reads of them, as Arrow has it.
+
+    Where they are all of one topic, records do not carry it: the JVM pays for each column of each.
+    """
 
     packer: Packer
     schema: Any
     columns: PlainColumns
-    several: bool
-    """Whether a part is called by its topic too."""
+    topic: str | None
+    """The only one; None where there may be several, and parts are called by theirs too."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow."""
@@ -87,9 +92,9 @@ class RecordPacker:
         task = context.partitionId() if context is not None else 0
         tables = (table for portion in portions(batches) for table in _by_partition(portion))
         for number, table in enumerate(tables):
-            topic, partition = table.column(_TOPIC)[0].as_py(), table.column(_PARTITION)[0].as_py()
-            place = f"{topic}-{partition}"
-            rows = self._rows(table, place, place if self.several else str(partition))
+            partition = table.column(_PARTITION)[0].as_py()
+            place = f"{self.topic or table.column(_TOPIC)[0].as_py()}-{partition}"
+            rows = self._rows(table, place, place if self.topic is None else str(partition))
             yield (0, place if self.packer.ordered else "", 0, task, number), rows
 
     def _rows(self, table: Any, place: str, part: str) -> Any:
@@ -108,8 +113,8 @@ class RecordPacker:
 
 def _by_partition(table: Any) -> Iterator[Any]:
     """The rows of one partition after the other, as they stand."""
-    partitions, topics = (table.column(name).combine_chunks() for name in (_PARTITION, _TOPIC))
-    changes = pc.or_(pc.not_equal(partitions[1:], partitions[:-1]), pc.not_equal(topics[1:], topics[:-1]))
+    told = [table.column(name).combine_chunks() for name in (_PARTITION, _TOPIC) if name in table.column_names]
+    changes = reduce(pc.or_, (pc.not_equal(column[1:], column[:-1]) for column in told))
     starts = (np.flatnonzero(changes.to_numpy(zero_copy_only=False)) + 1).tolist()
     for start, stop in pairwise([0, *starts, table.num_rows]):
         yield table.slice(start, stop - start)

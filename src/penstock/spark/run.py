@@ -43,8 +43,8 @@ from penstock.spark.query_settings import decodes_all, settings_of_its_kind
 from penstock.spark.running import Follower, Running, take_progress
 from penstock.spark.segment_files import SETTING, least_bytes
 from penstock.spark.session import (
-    CHILDREN_OF_JVM,
     FEW_ROWS_IN_JVM,
+    OF_JVM,
     PARTITIONS,
     spark_log,
     start_session,
@@ -117,7 +117,7 @@ def run_script(
     written = [*sinks.values(), *(sink for _, sink in quarantines)]
     require_apart(script, [plan for _, plan in plans], written, options.checkpoint)
     quiet_errors()
-    few = FEW_ROWS_IN_JVM if decodes_all(script, [plan for _, plan in plans], conf) else CHILDREN_OF_JVM
+    few = FEW_ROWS_IN_JVM if decodes_all(script, [plan for _, plan in plans], conf) else OF_JVM
     listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}
     spark = start_session("penstock", {**few, **listing, **conf})
     if PARTITIONS not in conf:

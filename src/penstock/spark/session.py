@@ -79,13 +79,12 @@ _QUICK_CHILDREN = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == 
 
 Each is there in 2 ms and not in 5 if the JVM does not start it by way of a helper. Of files see `file_modes.py`.
 """
-CHILDREN_OF_JVM = {_JVM_OPTIONS: _QUICK_CHILDREN}
-"""What it sets of the JVM for every query."""
-
 _FIRST_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """With the first compiler alone the JVM keeps room for 48 MB of code; once that is full it compiles no more."""
 _SHORT_LIVES = "-XX:+UseParallelGC -XX:NewRatio=1"
-"""What the JVM is handed are large rows, which it hands on and forgets: half of its heap is for what is new."""
+"""What the JVM is handed are rows, which it hands on and forgets: half of its heap is for what is new."""
+OF_JVM = {_JVM_OPTIONS: f"{_SHORT_LIVES} {_QUICK_CHILDREN}".strip()}
+"""What it sets of the JVM for every query."""
 FEW_ROWS_IN_JVM = {_JVM_OPTIONS: f"{_FIRST_COMPILER} {_SHORT_LIVES} {_QUICK_CHILDREN}".strip()}
 """What it sets instead where the packer decodes every stream, so that the JVM moves few and large rows.
 

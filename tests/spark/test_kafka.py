@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 import penstock
+from penstock.spark.readers import reader_of
 from tests.kafka.broker import Broker
 from tests.kafka.client import Client
 from tests.maven import lacking
@@ -123,6 +124,26 @@ def test_plain_values_give_what_they_give_where_spark_reads_them(bench: Bench, b
         told[reader] = ([line["rows_in"] for line in ran.batches], ran.batches[-1]["parts"], bench.sink(reader))
     assert told["penstock"] == told["spark"]
     assert sum(told["penstock"][2].values()) == sum(n % 7 != 5 for n in range(40))
+
+
+@pytest.mark.thorough
+def test_to_read_a_topic_to_its_end_does_not_wait_for_more(spark: SparkSession, broker: Broker, client: Client) -> None:
+    """Kafka's own way is to let a consumer wait for half a second, in each batch of a query that keeps up."""
+    client.create("orders", 1)
+    client.send("orders", [(0, None, order(n, n)) for n in range(200)])
+
+    def least_seconds(more: str) -> float:
+        read = penstock.parse(script(broker, TO_FILES, more).replace("{out}", "none")).stream("orders")
+        assert read is not None
+        records = reader_of(spark.read, read).load()
+        took = []
+        for _ in range(4):
+            began = time.perf_counter()
+            assert records.count() == 200
+            took.append(time.perf_counter() - began)
+        return min(took[1:])
+
+    assert least_seconds("") < least_seconds(", 'kafka.fetch.max.wait.ms' '500'") - 0.25
 
 
 @pytest.mark.thorough

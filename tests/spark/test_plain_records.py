@@ -88,20 +88,45 @@ def test_whose_values_are_read_here(given: dict[str, str], expected: tuple[str, 
     assert columns_of_records(plan, stream, nothing.get) is None
 
 
-def test_partitions_are_packed_one_after_the_other_and_an_odd_value_names_its_own() -> None:
+@pytest.mark.parametrize(("only", "parts"), [("a", ["0", "1"]), (None, ["a-0", "a-1"])], ids=["one topic", "several"])
+def test_partitions_are_packed_one_after_the_other_and_an_odd_value_names_its_own(
+    only: str | None, parts: list[str]
+) -> None:
     plan, _ = plan_of(PLAIN)
     names = ("id", "ts", SOURCE_PARTS)
     schema = pa.schema([("id", pa.int64()), ("ts", pa.timestamp("us", "UTC")), (SOURCE_PARTS, pa.string())])
     columns = PlainColumns(names[:2], ("BIGINT", "TIMESTAMP"))
-    packer = RecordPacker(Packer(plan, "a", KeyedGrid.over(plan, 1), ordered=True), schema, columns, None)
-    batch = pa.record_batch(
-        [pa.array([b'{"id":%d}' % n for n in range(5)]), pa.array(["a"] * 5), pa.array([0, 0, 1, 1, 0], pa.int32())],
-        names=["__ps_value", "__ps_topic", "__ps_partition"],
-    )
+    packer = RecordPacker(Packer(plan, "a", KeyedGrid.over(plan, 1), ordered=True), schema, columns, only)
+    given = {"__ps_value": pa.array([b'{"id":%d}' % n for n in range(5)])}
+    if only is None:
+        given["__ps_topic"] = pa.array(["a"] * 5)
+    batch = pa.record_batch({**given, "__ps_partition": pa.array([0, 0, 1, 1, 0], pa.int32())})
     pieces = list(packer._pieces([batch, batch.slice(0, 0)]))
     assert [place[1] for place, _ in pieces] == ["a-0", "a-1", "a-0"]
     assert [table.column("id").to_pylist() for _, table in pieces] == [[0, 1], [2, 3], [4]]
-    assert [table.column(SOURCE_PARTS).to_pylist() for _, table in pieces] == [["0"] * 2, ["1"] * 2, ["0"]]
+    told = [table.column(SOURCE_PARTS).to_pylist() for _, table in pieces]
+    assert told == [[parts[0]] * 2, [parts[1]] * 2, [parts[0]]]
     odd = batch.set_column(0, "__ps_value", pa.array([b"{}", b"{}", b"[]", b"{}", b"{}"]))
     with pytest.raises(DataError, match="stream a: partition a-1 holds JSON that only Spark reads"):
         list(packer._pieces([odd]))
+
+
+def test_records_of_several_topics_are_parted_by_topic_too() -> None:
+    plan, _ = plan_of(PLAIN)
+    schema = pa.schema([("id", pa.int64()), (SOURCE_PARTS, pa.string())])
+    packer = RecordPacker(
+        Packer(plan, "a", KeyedGrid.over(plan, 1), ordered=True), schema, PlainColumns(("id",), ("BIGINT",)), None
+    )
+    batch = pa.record_batch(
+        {
+            "__ps_value": pa.array([b'{"id":%d}' % n for n in range(3)]),
+            "__ps_topic": pa.array(["a", "b", "b"]),
+            "__ps_partition": pa.array([0, 0, 0], pa.int32()),
+        }
+    )
+    pieces = list(packer._pieces([batch]))
+    assert [place[1] for place, _ in pieces] == ["a-0", "b-0"]
+    assert [table.to_pydict() for _, table in pieces] == [
+        {"id": [0], SOURCE_PARTS: ["a-0"]},
+        {"id": [1, 2], SOURCE_PARTS: ["b-0", "b-0"]},
+    ]

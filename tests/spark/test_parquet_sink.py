@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.parquet_sink import repeating
+from penstock.spark.parquet_sink import _SinkLog, repeating
 from penstock.spark.who_reads import PARQUET as READER
 from tests.spark.conftest import Bench
 
@@ -150,6 +150,24 @@ def test_a_batch_that_fails_leaves_no_file(bench: Bench, spark: SparkSession) ->
     assert (ran.code, "3 rows of s break PRIMARY KEY (k) ON s" in ran.err) == (1, True), ran.err
     assert _rows(bench, spark) == due
     assert _entered(bench.folder / "out") == _left(bench.folder / "out")
+
+
+def test_a_query_knows_in_every_batch_where_it_was_called_from(
+    bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else Spark searches the stack for it as it makes each RDD; PySpark forgets it of a thread that collects."""
+    _pieces(bench, range(3))
+    seen, latest = [], _SinkLog.latest
+
+    def noted(log: _SinkLog) -> int:
+        seen.append(spark.sparkContext.getLocalProperty("callSite.short"))
+        return latest(log)
+
+    monkeypatch.setattr(_SinkLog, "latest", noted)
+    assert bench.run(PAIRS).code == 0
+    assert len(seen) >= 3
+    assert len(set(seen)) == 1
+    assert seen[0]
 
 
 @pytest.mark.thorough

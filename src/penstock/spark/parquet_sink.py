@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from py4j.java_gateway import JavaClass  # type: ignore[import-untyped]  # py4j ships no types
-from pyspark import TaskContext
+from pyspark import SparkContext, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import DataError
@@ -59,6 +59,8 @@ _AS_SPARK_HAS_IT = {
 """Settings of Spark's writer that are to be what they are when nobody sets them."""
 _TUNED = ("spark.hadoop.parquet.", "parquet.", "spark.sql.streaming.commitProtocolClass")
 """Beginnings of settings by which somebody asks more of Spark's writer."""
+_CALLED_FROM = "callSite.short"
+"""What Spark's property of a thread is called."""
 _LOOKED_AT = 1000
 """Rows by which it is judged whether the values of a column repeat."""
 _BLOCK = 32 << 20
@@ -211,7 +213,8 @@ def entering(answer: DataFrame, sink: Sink, run: str) -> Callable[[DataFrame, in
                 log.append(_SinkLog(answer.sparkSession, folder))
         try:
             # Also of a batch that is there already: what it did to the state must be done.
-            written = [tuple(row) for row in files.collect()]
+            with _called_as_before(files.sparkSession.sparkContext):
+                written = [tuple(row) for row in files.collect()]
             with _told(sink):
                 if batch > log[0].latest():
                     log[0].add(batch, written)
@@ -222,6 +225,20 @@ def entering(answer: DataFrame, sink: Sink, run: str) -> Callable[[DataFrame, in
             raise error if isinstance(error, DataError) else said_again(sink.name, error) from None
 
     return enter
+
+
+@contextmanager
+def _called_as_before(context: SparkContext) -> Iterator[None]:
+    """The thread of the query goes on to know where it was called from: PySpark forgets that when it has collected.
+
+    Spark would look for it in the stack, by patterns, as it makes each of the dozens of RDDs of every later batch.
+    """
+    known = context.getLocalProperty(_CALLED_FROM)
+    try:
+        yield
+    finally:
+        if known is not None:
+            context.setLocalProperty(_CALLED_FROM, known)
 
 
 @contextmanager

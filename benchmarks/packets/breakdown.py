@@ -32,11 +32,12 @@ from penstock.plan.plan import Plan
 from penstock.spark import assembly as engine
 from penstock.spark.as_read import schema_read
 from penstock.spark.cells import KeyedGrid
+from penstock.spark.jvm_options import jvm_options
 from penstock.spark.local_files import file_names
 from penstock.spark.pack import Packer
 from penstock.spark.packed_streams import packed_stream
 from penstock.spark.run import RunOptions, run_script
-from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
+from penstock.spark.session import start_session
 from penstock.spark.sources import depends_on_order
 
 CELLS = 2
@@ -55,7 +56,7 @@ def _breakdown(data: Path, tiny: Path, home: Path, promises: bool) -> dict[str, 
     read = way.parse(text)
     query = read.queries[0]
     plan = way.runnable_plan(query, way.check(read), allow_unbounded=False)
-    spark = start_session("where the time goes", {**CONF, **FEW_ROWS_IN_JVM})
+    spark = start_session("where the time goes", {**CONF, **jvm_options({}, few_rows=True)})
     grid = KeyedGrid.over(plan, CELLS)
     packers = [Packer(plan, name, grid, depends_on_order(plan, name)) for name in plan.streams]
     streams = [(stream, packer) for packer in packers if (stream := read.stream(packer.stream)) is not None]

@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from penstock.cli import app
-from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
+from penstock.spark.jvm_options import jvm_options
+from penstock.spark.session import start_session
 from tests.kafka.broker import jars
 from tests.maven import lacking
 from tests.spark.oracle import Bag, written
@@ -29,7 +30,7 @@ MASTER = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
     # The JVM's second compiler would take more time than the few rows of a test.
-    **FEW_ROWS_IN_JVM,
+    **jvm_options({}, few_rows=True),
 }
 _FIRST_FILE = 1_700_000_000
 

@@ -33,6 +33,7 @@ from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.first_look import tell_splits
 from penstock.spark.hadoop_path import worker_folder
 from penstock.spark.interrupts import Interrupt, ending_of, noted_interrupts
+from penstock.spark.jvm_options import jvm_options
 from penstock.spark.kafka_topics import KnownTopics
 from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
@@ -43,8 +44,6 @@ from penstock.spark.query_settings import decodes_all, settings_of_its_kind
 from penstock.spark.running import Follower, Running, take_progress
 from penstock.spark.segment_files import SETTING, least_bytes
 from penstock.spark.session import (
-    FEW_ROWS_IN_JVM,
-    OF_JVM,
     PARTITIONS,
     spark_log,
     start_session,
@@ -117,9 +116,9 @@ def run_script(
     written = [*sinks.values(), *(sink for _, sink in quarantines)]
     require_apart(script, [plan for _, plan in plans], written, options.checkpoint)
     quiet_errors()
-    few = FEW_ROWS_IN_JVM if decodes_all(script, [plan for _, plan in plans], conf) else OF_JVM
+    of_jvm = jvm_options(conf, few_rows=decodes_all(script, [plan for _, plan in plans], conf))
     listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}
-    spark = start_session("penstock", {**few, **listing, **conf})
+    spark = start_session("penstock", {**of_jvm, **listing, **conf})
     if PARTITIONS not in conf:
         spark.conf.set(PARTITIONS, str(spark.sparkContext.defaultParallelism))
     if say is not None:

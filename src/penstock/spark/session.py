@@ -73,24 +73,6 @@ done again, unless the whole batch is.
 _WORKER_PATH = Path(__file__).parent / "worker_path"
 """What Python processes that Spark starts on one machine have on their path: they import what is compiled already."""
 
-_JVM_OPTIONS = "spark.driver.defaultJavaOptions"
-_QUICK_CHILDREN = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
-"""Hadoop starts `chmod` for every folder that it makes on a local disk, and Spark `rm` for those of RocksDB.
-
-Each is there in 2 ms and not in 5 if the JVM does not start it by way of a helper. Of files see `file_modes.py`.
-"""
-_FIRST_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-"""With the first compiler alone the JVM keeps room for 48 MB of code; once that is full it compiles no more."""
-_SHORT_LIVES = "-XX:+UseParallelGC -XX:NewRatio=1"
-"""What the JVM is handed are rows, which it hands on and forgets: half of its heap is for what is new."""
-OF_JVM = {_JVM_OPTIONS: f"{_SHORT_LIVES} {_QUICK_CHILDREN}".strip()}
-"""What it sets of the JVM for every query."""
-FEW_ROWS_IN_JVM = {_JVM_OPTIONS: f"{_FIRST_COMPILER} {_SHORT_LIVES} {_QUICK_CHILDREN}".strip()}
-"""What it sets instead where the packer decodes every stream, so that the JVM moves few and large rows.
-
-Its second compiler then takes a core of a small machine for half a minute, and the code is no faster for it.
-"""
-
 
 def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     """The session that `penstock run` works in."""

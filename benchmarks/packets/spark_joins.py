@@ -43,6 +43,13 @@ class Job:
 
 
 FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
+AT_ITS_BEST = {
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.join.stateFormatV4.enabled": "true",
+    "spark.sql.streaming.join.stateFormatVersion": "4",
+}
+"""Of RocksDB: checkpoints by changelog, and the newest format of a join's state."""
 
 
 def session(job: Job) -> SparkSession:
@@ -59,7 +66,8 @@ def session(job: Job) -> SparkSession:
     if job.our_file_manager:
         builder = builder.config(FILE_MANAGER, SETTINGS[FILE_MANAGER])
     if job.rocksdb:
-        builder = builder.config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
+        for name, value in AT_ITS_BEST.items():
+            builder = builder.config(name, value)
     return builder.getOrCreate()
 
 

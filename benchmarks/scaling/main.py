@@ -67,9 +67,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def all_agree(found: Sequence[Scaled]) -> bool:
     """Whether the answer has the same number of rows on all cores and cells, and some."""
-    return all(
-        len({one.rows_out for one in found if one.shape == shape} - {0}) == 1 for shape in {o.shape for o in found}
-    )
+    given = [{one.rows_out for one in found if one.shape == shape} for shape in {one.shape for one in found}]
+    return all(len(rows) == 1 and 0 not in rows for rows in given)
 
 
 def as_text(size: Size, found: Sequence[Scaled]) -> list[str]:

@@ -26,8 +26,8 @@ COLUMNS = {
 }
 """The streams and their columns, as Spark writes types."""
 MINUTE = 60_000_000
-BATCH = 12 * MINUTE
-"""Event time of a batch, in microseconds: five batches stand in the hour of the join."""
+BATCH_MINUTES = 12
+"""Event time of a batch: five batches stand in the hour of the join."""
 DISORDER = MINUTE // 2
 START = 1_700_000_000_000_000
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -36,19 +36,29 @@ _DASHES = (8, 13, 18, 23)
 
 @dataclass(frozen=True)
 class Size:
-    """How many rows of all streams of a shape together, in how many batches."""
+    """How many rows of all streams of a shape together, in how many batches, of how much event time each.
+
+    Payments that would come after the end are left out, so that there are some fewer.
+    """
 
     rows: int
     batches: int
+    minutes: int = BATCH_MINUTES
 
     def __str__(self) -> str:
-        return f"{self.rows:,} rows in {self.batches} batches of {self.rows // self.batches:,}"
+        shown = f"up to {self.rows:,} rows in {self.batches} batches of {self.rows // self.batches:,}"
+        return f"{shown}, {self.minutes} minutes each"
+
+    @property
+    def span(self) -> int:
+        """The event time of all batches, in microseconds."""
+        return self.batches * self.minutes * MINUTE
 
 
 def generated(streams: tuple[str, ...], size: Size, seed: int = 22) -> dict[str, Any]:
     """The rows of each stream, in the order of their arrival, with `at`, the time of it."""
     random = np.random.default_rng(seed)
-    count, span = size.rows // len(streams), size.batches * BATCH
+    count, span = size.rows // len(streams), size.span
     ids = uuids(random, count)
     times = random.integers(0, span, count)
     customers = uuids(random, max(1, count // 4))
@@ -106,14 +116,14 @@ def uuids(random: np.random.Generator, count: int) -> Any:
 def write(folder: Path, streams: tuple[str, ...], size: Size, form: str) -> None:
     """The files of each stream, FILES_A_BATCH a batch, as Parquet or as lines of JSON; those also for topics."""
     form = "json" if form == "kafka" else form
-    edges = np.linspace(0, size.batches * BATCH, size.batches * FILES_A_BATCH + 1)[1:-1]
+    edges = np.linspace(0, size.span, size.batches * FILES_A_BATCH + 1)[1:-1]
     for name, table in generated(streams, size).items():
         (folder / name).mkdir(parents=True)
         at = table.column("at").to_numpy()
         rows = table.drop_columns(["at"])
         stops = [0, *np.searchsorted(at, edges).tolist(), len(at)]
         pieces = [rows.slice(start, stop - start) for start, stop in pairwise(stops)]
-        late = pa.array([START + size.batches * BATCH + 600 * MINUTE], pa.timestamp("us", "UTC"))
+        late = pa.array([START + size.span + 600 * MINUTE], pa.timestamp("us", "UTC"))
         last = rows.slice(0, 1).set_column(rows.num_columns - 1, "ts", late)
         last = last.set_column(0, last.column_names[0], pa.array([f"the last of {name}"]))
         for number, piece in enumerate([*pieces, *[last] * FILES_A_BATCH]):

@@ -13,20 +13,11 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.packets.spark_joins import batch_figures
+from benchmarks.packets.spark_joins import AT_ITS_BEST, batch_figures
 from benchmarks.shapes.data import COLUMNS, Size
 from benchmarks.shapes.shapes import LATENESS, SHAPES
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
-
-from penstock.spark.session import ROCKSDB
-
-AT_ITS_BEST = {
-    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.join.stateFormatV4.enabled": "true",
-    "spark.sql.streaming.join.stateFormatVersion": "4",
-}
 
 
 @dataclass(frozen=True)

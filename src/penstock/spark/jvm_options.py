@@ -1,7 +1,8 @@
 """What `penstock run` asks of the driver's JVM, by what that has to do.
 
-The JVM is handed rows, which it hands on and forgets; state is not on its heap, but for a few counts. So half of that is for what is new,
-and the parallel collector keeps it. A JVM takes one collector: where the user asks for one, ours is left out.
+The JVM is handed rows, which it hands on and forgets; state is not on its heap, but for a few counts. So half of that
+is for what is new, and the parallel collector keeps it. A JVM takes one collector: where the user asks for one, ours is
+left out.
 
 Where the packer decodes every stream, the JVM moves few and large rows. Its second compiler then takes a core of a
 small machine for half a minute, and the code is no faster for it.

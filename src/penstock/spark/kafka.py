@@ -37,10 +37,10 @@ _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 FETCHED = {"kafka.max.poll.records": "2000", "kafka.fetch.max.wait.ms": "10"}
 """How consumers fetch, where a stream does not say.
 
-After every poll Spark asks the brokers which records there are, twice; Kafka's own is 500 records a poll. More than these
-save little, and all records of a poll lie on the heap, of each partition: of those that compress well a fetch is no
-limit to that. And a consumer that has given the last record has asked for the next already: the broker lets it wait for
-half a second, and what Spark asks after it waits behind. Spark polls only for records that are there.
+After every poll Spark asks the brokers which records there are, twice; Kafka's own is 500 records a poll. More than
+these save little, and all records of a poll lie on the heap, of each partition: of those that compress well a fetch is
+no limit to that. And a consumer that has given the last record has asked for the next already: the broker lets it wait
+for half a second, and what Spark asks after it waits behind. Spark polls only for records that are there.
 """
 
 

@@ -119,7 +119,10 @@ def jvm_ended(resuming: bool) -> PenstockError:
     told = "Spark's JVM has ended while the run was under way"
     if _FULL not in _logged():
         return DataError(told, hint=f"{goes_on}its log is {spark_log()}")
-    fewer = "give it more (SPARK_DRIVER_MEMORY=4g), or have fewer rows in a batch (maxFilesPerTrigger)"
+    fewer = (
+        "give it more (SPARK_DRIVER_MEMORY=4g), or read less at once: maxFilesPerTrigger; of Kafka "
+        "maxOffsetsPerTrigger, and kafka.max.poll.records where records are large"
+    )
     return DataError(f"{told}: its heap was full", detail=f"its log is {spark_log()}", hint=f"{goes_on}{fewer}")
 
 

@@ -43,11 +43,7 @@ from penstock.spark.quarantine_sinks import drains_of, into_of
 from penstock.spark.query_settings import decodes_all, settings_of_its_kind
 from penstock.spark.running import Follower, Running, take_progress
 from penstock.spark.segment_files import SETTING, least_bytes
-from penstock.spark.session import (
-    PARTITIONS,
-    spark_log,
-    start_session,
-)
+from penstock.spark.session import PARTITIONS, spark_log, start_session
 from penstock.spark.sinks import may_have, require_fit, require_own_folders
 from penstock.spark.starts import Starts, let_go
 from penstock.spark.stream import (
